@@ -1,0 +1,72 @@
+# Multi-Head Attention, Measured. `make help` lists what can be asked for.
+# Every target first sets up what it needs in $(VENV); only a change of the
+# requirements makes it do so again.
+
+VENV ?= .venv
+# The first of these that is Python 3.11 to 3.14 and can make environments.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
+	"$$p" -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
+	2>/dev/null && { echo "$$p"; break; }; done)
+
+BIN := $(VENV)/bin
+# Errors only: some set-ups make pip print a hundred warnings that ask for nothing.
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+PINS := requirements.txt constraints.txt pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help book test lint notebooks serve address constraints clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+book: $(VENV)/.book ## build the book; warnings are errors
+	$(BIN)/jupyter-book build . -W --keep-going
+	$(BIN)/python -m tools.book
+
+test: lint ## lint, then every test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev ## format, lint, types, spelling, workflows
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/codespell
+	$(BIN)/zizmor --offline --quiet .github
+	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else \
+		echo "actionlint is not installed here, so only zizmor has read the workflows."; fi
+
+notebooks: $(VENV)/.book ## execute chapters in place and stamp them (some: CHAPTERS="08 09")
+	$(BIN)/python -m tools.notebooks execute $(CHAPTERS)
+
+serve: book ## build the book and serve it at http://localhost:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
+
+address: $(VENV)/.book ## move the course: make address URL=https://github.com/OWNER/NAME
+	$(BIN)/python -m tools.address $(URL)
+
+constraints: | $(BIN)/python ## pin all requirements anew, for every Python and platform
+	$(PIP) uv
+	grep -v '^-' requirements.txt | $(BIN)/uv pip compile --quiet --upgrade --universal \
+		--python-version 3.11 --all-extras --no-annotate \
+		--custom-compile-command "make constraints" - pyproject.toml -o constraints.txt
+
+clean: ## remove the environment, the book and caches
+	rm -rf $(VENV) _build .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+ifeq ($(strip $(PYTHON)),)
+	@echo "No Python from 3.11 to 3.14 with its venv module was found." \
+		"Install one, or name one: make PYTHON=/path/to/python3.12" >&2; exit 1
+endif
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.book: $(PINS) | $(BIN)/python
+	@echo "Installing what the book needs; the first time takes a few minutes."
+	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.book
+	@echo "Installing what the tests need."
+	$(PIP) -c constraints.txt -e ".[dev]"
+	@touch $@

@@ -1,0 +1,61 @@
+"""A small course in a temporary folder: a package of two modules, and a chapter to spoil."""
+
+import textwrap
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from tools.stamp import make_stamp
+
+ALT = "Two losses that fall together."
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder of a course: utils/ with data and masks, and an empty notebooks/."""
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "utils").mkdir()
+    (tmp_path / "utils" / "__init__.py").write_text("")
+    (tmp_path / "utils" / "masks.py").write_text("PADDING = 0\n")
+    (tmp_path / "utils" / "data.py").write_text(
+        textwrap.dedent(
+            """
+            from utils.masks import PADDING
+
+            last_source = None
+
+            def load_news():
+                global last_source
+                last_source = "news"
+                return PADDING
+            """
+        )
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def good(root: Path) -> nbformat.NotebookNode:
+    """A chapter as it should be committed."""
+    words = new_code_cell(
+        "from utils.data import load_news\n\nload_news()",
+        execution_count=1,
+        outputs=[new_output("stream", name="stdout", text="1,225 articles\n")],
+    )
+    picture = new_code_cell(
+        "show()",
+        execution_count=2,
+        outputs=[
+            new_output(
+                "display_data",
+                data={"image/svg+xml": "<svg><text>loss</text></svg>", "text/plain": "a figure"},
+                metadata={"image/svg+xml": {"alt": ALT}},
+            )
+        ],
+        metadata={"mystnb": {"image": {"alt": ALT}}},
+    )
+    nb = new_notebook(cells=[new_markdown_cell("# Which news is it?"), words, picture])
+    nb.metadata.course = nbformat.from_dict(make_stamp(nb, "news", root))
+    return nb

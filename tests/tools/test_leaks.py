@@ -1,0 +1,117 @@
+"""Paths and quotations are found wherever an output can hold them, and nothing else is."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from tools.leaks import article_runs, machine_path, news_articles, output_texts
+
+ARTICLE = "The old mill by the river was sold to a brewer from Leeds. Prices rose 6 4 6 2 7 5 6 3."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        str(Path(__file__)),
+        f"in {Path(__file__).parents[2]}",
+        f"{Path.home()}/notes",
+        tempfile.gettempdir() + "/x",
+        "File /tmp/ipykernel_12/34.py",
+        "\x1b[32m/home/ann/x.py\x1b[39m",
+        "file:///Users/ann/x.py",
+        r"C:\Users\ann",
+        r"'C:\\Users\\ann'",
+        "/x/lib/python3.12/site-packages/torch/nn.py:1: UserWarning",
+        "/usr/lib/python3/dist-packages/numpy",
+        "/usr/local/bin/python",
+    ],
+)
+def test_a_path_of_a_machine_is_found(text):
+    cell = new_code_cell("f()", outputs=[new_output("stream", text=text)])
+    assert any(map(machine_path, output_texts(cell)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://example.org/home/index.html",
+        "notebooks/08-news.ipynb",
+        "~/course",
+        "tokens a/second",
+        "either/or",
+        "news/tmp/cache",
+        "Users: 3",
+    ],
+)
+def test_what_is_no_path_of_a_machine_is_not(text):
+    assert machine_path(text) is None
+
+
+def outputs_with(text):
+    words = text.split()
+    table = "".join(f"<td>{word}</td>" for word in words)
+    return [
+        new_output("stream", text=f"first: {text} …"),
+        new_output("execute_result", data={"text/plain": repr(words)}),
+        new_output("execute_result", data={"text/html": f"<table><tr>{table}</tr></table>"}),
+        new_output("display_data", data={"image/svg+xml": f"<svg><!-- {text} --></svg>"}),
+        new_output("display_data", data={"image/svg+xml": f"<svg><title>{text}</title></svg>"}),
+        new_output("display_data", data={"application/json": {"rows": [{"text": text}]}}),
+        new_output("display_data", data={}, metadata={"image/png": {"alt": text}}),
+        new_output("error", ename="E", evalue=text, traceback=[]),
+        new_output("error", ename="E", evalue="", traceback=[f"E: {text}"]),
+    ]
+
+
+@pytest.mark.parametrize("output", outputs_with("mill by THE river, was sold"))
+def test_six_words_of_an_article_are_a_quotation(output):
+    nb = new_notebook(cells=[new_markdown_cell("Look:"), new_code_cell("f()", outputs=[output])])
+    assert article_runs(nb, ["nothing", ARTICLE]) == {2: "mill by the river was sold"}
+
+
+@pytest.mark.parametrize("output", outputs_with("mill by the river was painted"))
+def test_five_words_are_not(output):
+    nb = new_notebook(cells=[new_code_cell("f()", outputs=[output])])
+    assert article_runs(nb, [ARTICLE]) == {}
+
+
+def test_a_quotation_in_the_text_alternative_of_the_page_is_found():
+    cell = new_code_cell("f()", metadata={"mystnb": {"image": {"alt": ARTICLE}}})
+    assert list(article_runs(new_notebook(cells=[cell]), [ARTICLE])) == [1]
+
+
+def test_words_of_the_authors_own_are_not_a_quotation():
+    said = new_output("stream", text="the old mill by the river")
+    cell = new_code_cell("predict(['The old mill by the river'])", outputs=[said])
+    assert article_runs(new_notebook(cells=[cell]), [ARTICLE]) == {}
+
+
+def test_numbers_are_not_a_quotation():
+    cell = new_code_cell("f()", outputs=[new_output("stream", text="6 4 6 2 7 5 6 3")])
+    assert article_runs(new_notebook(cells=[cell]), [ARTICLE]) == {}
+
+
+def test_pictures_of_points_are_not_read_as_text():
+    letters = "/tmp/ab the old mill by the river"
+    pictures = {
+        "image/png": letters,
+        "image/svg+xml": '<image href="data:image/png;base64,/tmp/ab"/>',
+    }
+    cell = new_code_cell("f()", outputs=[new_output("display_data", data=pictures)])
+    assert not any(map(machine_path, output_texts(cell)))
+    assert article_runs(new_notebook(cells=[cell]), [ARTICLE]) == {}
+
+
+def test_articles_are_read_from_the_folder_of_the_environment(tmp_path, monkeypatch):
+    (tmp_path / "train.jsonl").write_text('{"text": "one", "label": 0}\n\n{"text": "two"}\n')
+    (tmp_path / "test.jsonl").write_text('{"text": "three"}\n')
+    monkeypatch.setenv("BBC_NEWS", str(tmp_path))
+    assert sorted(news_articles()) == ["one", "three", "two"]
+
+
+def test_a_folder_without_articles_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("BBC_NEWS", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"there is no \.jsonl file"):
+        news_articles()

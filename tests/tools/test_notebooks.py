@@ -1,0 +1,138 @@
+"""Chapters are executed whole or not at all, and come out the same however they were run."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from tools.notebooks import chapters, execute, tidy, write
+from tools.problems import problems
+
+FIGURE = """
+from IPython.display import display
+display({"image/svg+xml": "<svg/>"}, raw=True, metadata={"image/svg+xml": {"alt": "A curve."}})
+"""
+
+
+@pytest.fixture
+def chapter(root, monkeypatch):
+    """Write a chapter of these cells; the kernel finds the small utils of the fixture."""
+    monkeypatch.setenv("PYTHONPATH", str(root))
+    monkeypatch.delenv("BBC_NEWS", raising=False)
+
+    def make(*sources):
+        path = root / "notebooks" / "01-first.ipynb"
+        cells = [new_markdown_cell("# First"), *map(new_code_cell, sources)]
+        nbformat.write(new_notebook(cells=cells), path)
+        return path
+
+    return make
+
+
+def articles(root, monkeypatch, text):
+    (root / "train.jsonl").write_text(f'{{"text": "{text}"}}\n')
+    monkeypatch.setenv("BBC_NEWS", str(root))
+
+
+def test_a_chapter_is_executed_stamped_and_without_problems(chapter, root, monkeypatch):
+    articles(root, monkeypatch, "nothing that is printed")
+    path = chapter(
+        "from utils.data import load_news\nload_news()",
+        "import os, pathlib\nprint(pathlib.Path.cwd().name)",
+        FIGURE,
+    )
+    ids = [cell.id for cell in nbformat.read(path, as_version=4).cells]
+    assert execute(path, root) == "news"
+    nb = nbformat.read(path, as_version=4)
+    assert problems(nb, path.name, root) == []
+    assert nb.metadata.course["data"] == "news"
+    assert list(nb.metadata.course.utils) == ["__init__", "data", "masks"]
+    assert [cell.id for cell in nb.cells] == ids
+    assert nb.cells[2].outputs[0].text == "notebooks\n"
+    assert nb.cells[3].metadata.mystnb.image.alt == "A curve."
+    assert "version" not in nb.metadata.language_info
+    assert len(nb.cells) == 4
+
+    first = path.read_bytes()
+    execute(path, root)
+    assert path.read_bytes() == first, "a second execution changes nothing"
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_without_articles_the_word_is_none(chapter, root):
+    path = chapter("1 + 1")
+    assert execute(path, root) == "none"
+    assert problems(nbformat.read(path, as_version=4), path.name, root) == []
+
+
+def test_the_set_up_cell_of_colab_is_no_python_and_no_problem(chapter, root):
+    path = chapter("try:\n    import utils.masks\nexcept ImportError:\n    %pip install x")
+    execute(path, root)
+    assert list(nbformat.read(path, as_version=4).metadata.course.utils) == ["__init__", "masks"]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("1 / 0", "01-first.ipynb, cell 3 failed, so the chapter was not written"),
+        ("print(__import__('utils').__file__)", "cell 3: its output holds a path of a machine"),
+        (FIGURE.replace("alt", "title"), "cell 3: its image has no text alternative"),
+        ("", r"cell 3: it is empty"),
+        (
+            "import utils.data\nutils.data.load_news()\nprint('Hi and so how', chr(97) + 're you')",
+            "cell 3: its output quotes an article .'hi and so how are you'",
+        ),
+    ],
+)
+def test_what_may_not_be_published_is_not_written(chapter, root, monkeypatch, source, message):
+    articles(root, monkeypatch, "Hi, and so: how are you?")
+    path = chapter("1 + 1", source)
+    before = path.read_bytes()
+    with pytest.raises(SystemExit, match=message):
+        execute(path, root)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_failed_write_leaves_the_chapter_and_nothing_else(chapter, monkeypatch):
+    path = chapter("1 + 1")
+    before = path.read_bytes()
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write(new_notebook(), path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def stream(text, name="stdout"):
+    return new_output("stream", name=name, text=text)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "tidied"),
+    [
+        ([stream("a\n"), stream("b\n")], [("stdout", "a\nb\n")]),
+        ([stream("a\n"), stream("b\n", "stderr")], [("stdout", "a\n"), ("stderr", "b\n")]),
+        (
+            [stream("\r 0%"), stream("\r50%\r99.9%"), stream("\r100%\ndone\n")],
+            [("stdout", "100%%\ndone\n")],
+        ),
+        ([stream("\r 0%\r100%\ndone\n")], [("stdout", "100%\ndone\n")]),
+        ([stream("loading\r       \r")], []),
+        ([stream("kept as is  \n")], [("stdout", "kept as is  \n")]),
+    ],
+)
+def test_progress_bars_are_left_in_their_final_state(outputs, tidied):
+    cell = new_code_cell("f()", outputs=outputs, metadata={"execution": {"x": "2026"}})
+    tidy(cell)
+    assert [(output.name, output.text) for output in cell.outputs] == tidied
+    assert "execution" not in cell.metadata
+
+
+def test_chapters_are_found_by_the_start_of_their_name(root):
+    for name in ("01-one", "02-two"):
+        (root / "notebooks" / f"{name}.ipynb").touch()
+    assert [p.stem for p in chapters([], root)] == ["01-one", "02-two"]
+    assert [p.stem for p in chapters(["02"], root)] == ["02-two"]
+    assert [p.stem for p in chapters(["notebooks/01-one.ipynb"], root)] == ["01-one"]
+    with pytest.raises(SystemExit, match=r"No chapter starts with '3'.*01-one, 02-two"):
+        chapters(["3"], root)

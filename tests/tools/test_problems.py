@@ -1,0 +1,150 @@
+"""Every check of a chapter is seen to fail on a chapter that is wrong in just that way."""
+
+import pytest
+from nbformat.v4 import new_code_cell, new_output
+
+from tools.problems import malformed, problems, stale
+
+NAME = "08-news.ipynb"
+
+
+def test_a_good_chapter_has_no_problems(good, root):
+    assert problems(good, NAME, root) == []
+
+
+def no_stamp(nb, root):
+    del nb.metadata["course"]
+
+
+def other_cell(nb, root):
+    nb.cells[1].source += "  # and more"
+
+
+def other_output(nb, root):
+    nb.cells[1].outputs[0].text = "1,226 articles\n"
+
+
+def other_alternative(nb, root):
+    nb.cells[2].outputs[0].metadata["image/svg+xml"]["alt"] = "Something else."
+
+
+def other_module(nb, root):
+    (root / "utils" / "data.py").write_text("def load_news(): pass\n")
+
+
+def other_module_beneath(nb, root):
+    (root / "utils" / "masks.py").write_text("PADDING = 1\n")
+
+
+def other_package(nb, root):
+    (root / "utils" / "__init__.py").write_text("LOUD = True\n")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (no_stamp, "it has no stamp"),
+        (other_cell, "its code cells changed"),
+        (other_output, "its outputs are not those of its last"),
+        (other_alternative, "its outputs are not those of its last"),
+        (other_module, "utils/data.py"),
+        (other_module_beneath, "utils/masks.py changed"),
+        (other_package, "utils/__init__.py changed"),
+    ],
+)
+def test_what_is_older_than_its_sources_is_stale(good, root, spoil, message):
+    spoil(good, root)
+    found = stale(good, NAME, root)
+    assert len(found) == 1
+    assert message in found[0]
+    assert "make notebooks CHAPTERS=08-news" in found[0]
+    assert found[0] in problems(good, NAME, root)
+
+
+def test_prose_may_change_without_executing_again(good, root):
+    good.cells[0].source = "# Which news is this?"
+    assert problems(good, NAME, root) == []
+
+
+def test_a_module_that_the_chapter_does_not_use_may_change(good, root):
+    (root / "utils" / "plots.py").write_text("new = 1\n")
+    assert problems(good, NAME, root) == []
+
+
+@pytest.mark.parametrize("word", ["docstrings", "none", "", None])
+def test_outputs_must_be_those_of_the_news(good, root, word):
+    good.metadata.course.data = word
+    (found,) = problems(good, NAME, root)
+    assert f"with the data {word!r}, not the news" in found
+
+
+def test_a_chapter_that_reads_no_articles_needs_none(good, root):
+    good.cells[1].source = "print('1,225 articles')"
+    good.metadata.course.update(data="none")
+    assert not any("not the news" in problem for problem in problems(good, NAME, root))
+
+
+def printed(text):
+    return lambda cell: cell.outputs.append(new_output("stream", name="stderr", text=text))
+
+
+def failed(cell):
+    cell.outputs.append(new_output("error", ename="ValueError", evalue="no", traceback=["no"]))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda cell: cell.update(source=" \n"), "it is empty"),
+        (lambda cell: cell.update(source="x = 1\n" * 31), "it has 31 lines"),
+        (lambda cell: cell.metadata.update(execution={"shell.execute": "…"}), "time stamps"),
+        (printed("/tmp/ipykernel_5/1.py:1: UserWarning"), "holds a path of a machine (/tmp/ipy"),
+        (failed, "it ends in an error"),
+    ],
+)
+def test_a_wrong_cell_is_named(good, spoil, message):
+    spoil(good.cells[1])
+    (found,) = malformed(good, NAME)
+    assert found.startswith(f"{NAME}, cell 2: ")
+    assert message in found
+
+
+def test_30_lines_are_allowed(good):
+    good.cells[1].source = "x = 1\n" * 30
+    assert malformed(good, NAME) == []
+
+
+def test_an_error_that_is_meant_is_allowed(good):
+    failed(good.cells[1])
+    good.cells[1].metadata["tags"] = ["raises-exception"]
+    assert malformed(good, NAME) == []
+
+
+@pytest.mark.parametrize("counts", [(1, 3), (2, 1), (None, 1), (0, 1)])
+def test_execution_counts_must_be_1_2_3(good, counts):
+    good.cells[1].execution_count, good.cells[2].execution_count = counts
+    (found,) = malformed(good, NAME)
+    assert f"its execution counts are {list(counts)}" in found
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda cell: cell.metadata.clear(), "no text alternative"),
+        (lambda cell: cell.metadata.mystnb.image.update(alt=" "), "no text alternative"),
+        (lambda cell: cell.metadata.mystnb.image.update(alt="Old."), "different text alternatives"),
+        (lambda cell: cell.outputs.append(cell.outputs[0].copy()), "more than one image"),
+    ],
+)
+def test_every_image_needs_its_text_alternative(good, spoil, message):
+    spoil(good.cells[2])
+    (found,) = malformed(good, NAME)
+    assert found.startswith(f"{NAME}, cell 3: ")
+    assert message in found
+
+
+def test_png_images_need_a_text_alternative_too(good):
+    png = new_output("display_data", data={"image/png": "iVBORw0KGgo="})
+    good.cells.append(new_code_cell("show()", execution_count=3, outputs=[png]))
+    (found,) = malformed(good, NAME)
+    assert "cell 4: its image has no text alternative" in found

@@ -1,0 +1,165 @@
+"""Execute the chapters in place, and check what is committed.
+
+python -m tools.notebooks execute [NAME ...]
+    Run each chapter, or those whose file names start with a NAME, from top to bottom in a fresh
+    kernel. A chapter is written, whole and stamped, only if every cell succeeded and no output
+    gives away a path of the machine or the text of an article.
+
+python -m tools.notebooks check [NAME ...]
+    Say what is wrong with the chapters as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+from tools.leaks import news_articles
+from tools.problems import malformed, problems, quotations
+from tools.stamp import code_cells, make_stamp
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT = 600  # seconds for one cell
+# The same on every machine, so that executing again changes nothing here.
+METADATA: dict[str, Any] = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "pygments_lexer": "ipython3",
+    },
+}
+# utils.data keeps in ``last_source`` where the articles came from.
+DATA_WORD = (
+    "import sys; print(getattr(sys.modules.get('utils.data'), 'last_source', None) or 'none')"
+)
+
+
+def chapters(names: list[str], root: Path = ROOT) -> list[Path]:
+    """Give the chapters whose file names start with one of these names, or all of them."""
+    found = sorted((root / "notebooks").glob("*.ipynb"))
+    starts = [Path(name).name for name in names]
+    for start in starts:
+        if not any(path.name.startswith(start) for path in found):
+            have = ", ".join(path.stem for path in found) or "none"
+            raise SystemExit(f"No chapter starts with {start!r}. The chapters are: {have}.")
+    return [path for path in found if not names or path.name.startswith(tuple(starts))]
+
+
+def execute(path: Path, root: Path = ROOT) -> str:
+    """Run one chapter and write it back; give the word for the data that it used.
+
+    Raises SystemExit, and writes nothing, if a cell fails or an output may not be published.
+    """
+    nb = nbformat.read(path, as_version=4)
+    word = run(nb, path)
+    for cell in code_cells(nb):
+        tidy(cell)
+    nb.metadata.update(METADATA, course=make_stamp(nb, word, root))
+    found = malformed(nb, path.name)
+    if word == "news":
+        found += quotations(nb, path.name, news_articles())
+    if found:
+        raise SystemExit("\n".join([f"{path.name} was executed, but not written:", *found]))
+    write(nb, path)
+    return word
+
+
+def run(nb: NotebookNode, path: Path) -> str:
+    """Execute all cells in a fresh kernel; give the word for the data that they used."""
+    client = NotebookClient(
+        nb,
+        timeout=TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--log-level=ERROR"],  # a kernel of our own need not warn of TCP
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    question = nbformat.v4.new_code_cell(DATA_WORD)
+    number = 0
+    try:
+        with client.setup_kernel():
+            for number, cell in enumerate(nb.cells, start=1):
+                client.execute_cell(cell, number - 1)
+            nb.cells.append(question)
+            client.execute_cell(question, number, store_history=False)
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        where = f"{path.name}, cell {number}"
+        raise SystemExit(f"{where} failed, so the chapter was not written:\n{error}") from None
+    return str(nb.cells.pop().outputs[0].text).strip()
+
+
+def tidy(cell: NotebookNode) -> None:
+    """Keep of the outputs what a reader should see, the same however the run was paced."""
+    cell.metadata.pop("execution", None)  # time stamps
+    kept: list[NotebookNode] = []
+    for output in cell.outputs:
+        if kept and output.output_type == "stream" and output.name == kept[-1].get("name"):
+            kept[-1].text += output.text
+        else:
+            kept.append(output)
+    for output in kept:
+        if output.output_type == "stream":
+            output.text = "\n".join(map(_final_state, output.text.split("\n")))
+        for mime, metadata in output.get("metadata", {}).items():
+            if mime.startswith("image/") and metadata.get("alt"):  # the page takes it from here
+                page = cell.metadata.setdefault("mystnb", nbformat.from_dict({}))
+                page.setdefault("image", nbformat.from_dict({}))["alt"] = metadata["alt"]
+    cell.outputs = [o for o in kept if o.output_type != "stream" or o.text.strip()]
+
+
+def _final_state(line: str) -> str:
+    """Show a line as a terminal does in the end: what follows a carriage return overwrites."""
+    shown = ""
+    for part in line.split("\r"):
+        shown = part + shown[len(part) :]
+    return shown.rstrip() if "\r" in line else line
+
+
+def write(nb: NotebookNode, path: Path) -> None:
+    """Replace the file in one step, so that half a chapter never stands there."""
+    half = path.with_suffix(".tmp")
+    try:
+        half.write_text(nbformat.writes(nb) + "\n", encoding="utf-8")
+        os.replace(half, path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.notebooks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=["execute", "check"])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    asked = parser.parse_args(arguments)
+    if folder := os.environ.get("BBC_NEWS"):  # a kernel starts in another folder
+        os.environ["BBC_NEWS"] = str(Path(folder).resolve())
+    found: list[str] = []
+    for path in chapters(asked.names):
+        if asked.command == "check":
+            found += problems(nbformat.read(path, as_version=4), path.name, ROOT)
+            continue
+        print(f"{path.stem}:", end=" ", flush=True)
+        start = time.perf_counter()
+        word = execute(path)
+        print(f"{time.perf_counter() - start:.0f} s, data: {word}", flush=True)
+    if found:
+        sys.exit("\n".join(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""What can be wrong with a chapter as it is committed. Each message says what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from tools.leaks import article_runs, machine_path, output_texts
+from tools.stamp import cells_hash, code_cells, outputs_hash, utils_hashes
+
+MAX_LINES = 30  # of one code cell
+
+
+def problems(nb: NotebookNode, name: str, root: Path) -> list[str]:
+    """List what is wrong with a chapter; all but quotations, for which the articles are needed."""
+    return [*stale(nb, name, root), *not_the_news(nb, name), *malformed(nb, name)]
+
+
+def stale(nb: NotebookNode, name: str, root: Path) -> list[str]:
+    """List what changed since the chapter was executed."""
+    again = f"run `make notebooks CHAPTERS={name.removesuffix('.ipynb')}`."
+    if not (old := nb.metadata.get("course")):
+        return [f"{name}: it has no stamp, so it was never executed as a whole; {again}"]
+    found = []
+    if old.get("cells") != cells_hash(nb):
+        found.append(f"{name}: its code cells changed after it was executed; {again}")
+    if old.get("outputs") != outputs_hash(nb):
+        found.append(f"{name}: its outputs are not those of its last whole execution; {again}")
+    now, before = utils_hashes(nb, root), old.get("utils", {})
+    changed = sorted(m for m in now.keys() | before.keys() if now.get(m) != before.get(m))
+    if changed:
+        modules = ", ".join(f"utils/{module}.py" for module in changed)
+        found.append(f"{name}: {modules} changed after it was executed; {again}")
+    return found
+
+
+def not_the_news(nb: NotebookNode, name: str) -> list[str]:
+    """Say if a chapter that reads the news was executed with something else."""
+    word = nb.metadata.get("course", {}).get("data")
+    reads = any("load_news" in cell.source for cell in code_cells(nb))
+    if word == "news" or (word == "none" and not reads):
+        return []
+    return [
+        f"{name}: its outputs were made with the data {word!r}, not the news; "
+        "run `make notebooks` with BBC_NEWS set or the hub within reach."
+    ]
+
+
+def malformed(nb: NotebookNode, name: str) -> list[str]:
+    """List what is wrong with the cells and their outputs, however they were made."""
+    found = []
+    for number, cell in enumerate(nb.cells, start=1):
+        if cell.cell_type == "code":
+            found += [f"{name}, cell {number}: {problem}" for problem in _in_code_cell(cell)]
+    counts = [cell.execution_count for cell in code_cells(nb)]
+    if counts != list(range(1, len(counts) + 1)):
+        found.append(
+            f"{name}: its execution counts are {counts}, not 1, 2, 3 …; run `make notebooks`."
+        )
+    return found
+
+
+def quotations(nb: NotebookNode, name: str, articles: list[str]) -> list[str]:
+    """List the cells whose outputs quote an article."""
+    return [
+        f"{name}, cell {number}: its output quotes an article ({quoted!r}); "
+        "show counts, or a sentence of your own."
+        for number, quoted in sorted(article_runs(nb, articles).items())
+    ]
+
+
+def _in_code_cell(cell: NotebookNode) -> list[str]:
+    found = []
+    lines = len(cell.source.splitlines())
+    if not cell.source.strip():
+        found.append("it is empty; delete it.")
+    if lines > MAX_LINES:
+        found.append(f"it has {lines} lines; split it into cells of at most {MAX_LINES}.")
+    if "execution" in cell.metadata:
+        found.append("it holds time stamps; run `make notebooks`.")
+    if path := next(filter(None, map(machine_path, output_texts(cell))), None):
+        found.append(f"its output holds a path of a machine ({path}); print something else.")
+    failed = any(output.output_type == "error" for output in cell.outputs)
+    if failed and "raises-exception" not in cell.metadata.get("tags", []):
+        found.append("it ends in an error; mend it, or tag it raises-exception if that is meant.")
+    return found + _in_images(cell)
+
+
+def _in_images(cell: NotebookNode) -> list[str]:
+    """The page takes the text alternative from the cell, so there is one for all its images."""
+    images = [
+        output.metadata.get(mime, {}).get("alt")
+        for output in cell.outputs
+        for mime in output.get("data", {})
+        if mime.startswith("image/")
+    ]
+    alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+    if len(images) > 1:
+        return ["it shows more than one image; give each a cell, for its text alternative."]
+    if images and not alt.strip():
+        return ["its image has no text alternative; show it with utils.plots."]
+    if images and images[0] not in (None, alt):
+        return ["its image and the page have different text alternatives; run `make notebooks`."]
+    return []

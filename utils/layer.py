@@ -1,0 +1,226 @@
+"""What every multi-head attention layer of the course shares: its call, its checks, its weights.
+
+A layer derives from ``AttentionLayer`` and writes one method, ``attend``. It is then called as
+``torch.nn.MultiheadAttention(..., batch_first=True)`` is, with the same meaning of every argument,
+and its weights convert from and to that class exactly.
+
+Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim`` = H * D_head.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from utils.masks import merge_layer_masks
+
+
+class AttentionLayer(nn.Module):
+    """The call of ``torch.nn.MultiheadAttention`` around a method ``attend``.
+
+    Parameters
+    ----------
+    embed_dim : int, the model's width D
+    num_heads : int, H, a divisor of ``embed_dim``
+    dropout : float, the share of attention weights set to zero in training
+    bias : bool, whether the four projections add a bias
+    kdim, vdim : int or None, the width of the keys and of the values; None means ``embed_dim``
+
+    Raises
+    ------
+    ValueError
+        if ``embed_dim`` is not a multiple of ``num_heads``, or a size or the dropout is impossible
+    """
+
+    batch_first = True
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        kdim: int | None = None,
+        vdim: int | None = None,
+    ) -> None:
+        super().__init__()
+        if embed_dim < 1 or num_heads < 1 or embed_dim % num_heads:
+            raise ValueError(
+                f"embed_dim ({embed_dim}) must be a positive multiple of num_heads ({num_heads}): "
+                "each head gets embed_dim / num_heads dimensions."
+            )
+        if not 0.0 <= dropout <= 1.0:
+            raise ValueError(f"dropout is a probability between 0 and 1; got {dropout}.")
+        self.embed_dim = embed_dim
+        self.num_heads = num_heads
+        self.head_dim = embed_dim // num_heads
+        self.dropout = dropout
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
+
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the heads side by side, (B, T, D), and the weights, (B, H, T, S) or None.
+
+        ``mask`` broadcasts to (B, H, T, S), in the convention of ``utils.masks``.
+        """
+        raise NotImplementedError
+
+    def projections(self, name: str) -> list[nn.Linear]:
+        """The linear maps that, one below the other, are the projection "q", "k" or "v"."""
+        raise NotImplementedError
+
+    def reset_parameters(self) -> None:
+        """Draw every weight as Xavier (Glorot) uniform, and set every bias to zero.
+
+        Source: Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward
+        neural networks", section 4.2.1.
+        """
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend from ``query`` to ``key`` and return a mixture of ``value`` for each query.
+
+        Parameters
+        ----------
+        query : Tensor of shape (B, T, D), or (T, D) without a batch
+        key : Tensor of shape (B, S, kdim)
+        value : Tensor of shape (B, S, vdim)
+        key_padding_mask : Tensor of shape (B, S), True = blocked, or floats to add, or None
+        need_weights : bool, whether to return the attention weights
+        attn_mask : Tensor of shape (T, S) or (B * H, T, S), True = blocked, or floats to add
+        average_attn_weights : bool, average the weights over the heads
+        is_causal : bool, block the keys after each query, beside any other mask. (PyTorch's
+            layer takes this for a hint, and wants the causal mask in ``attn_mask`` as well.)
+
+        Returns
+        -------
+        output : Tensor of shape (B, T, D)
+        weights : Tensor of shape (B, T, S), or (B, H, T, S) if not averaged, or None. In training
+            they are the weights after dropout, as in PyTorch's layer. The row of a query that may
+            attend to nothing is zero.
+
+        Raises
+        ------
+        ValueError, TypeError
+            for inputs or masks whose shapes or dtypes do not fit
+        """
+        has_batch = query.dim() == 3
+        if not has_batch:
+            query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
+            if key_padding_mask is not None:
+                key_padding_mask = key_padding_mask.unsqueeze(0)
+        self._check_inputs(query, key, value)
+        sizes = (len(query), self.num_heads, query.shape[1], key.shape[1])
+        mask = merge_layer_masks(key_padding_mask, attn_mask, is_causal, sizes, like=query)
+
+        heads, weights = self.attend(query, key, value, mask, need_weights)
+        output = self.out_proj(heads)  # (B, T, D)
+
+        if weights is not None and average_attn_weights:
+            weights = weights.mean(dim=1)  # (B, H, T, S) -> (B, T, S)
+        if not has_batch:
+            output = output.squeeze(0)
+            weights = None if weights is None else weights.squeeze(0)
+        return output, weights
+
+    def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        widths = {"query": self.embed_dim, "key": self.kdim, "value": self.vdim}
+        tensors = {"query": query, "key": key, "value": value}
+        for name, x in tensors.items():
+            if x.dim() != 3 or x.shape[-1] != widths[name]:
+                raise ValueError(
+                    f"{name} has shape {tuple(x.shape)}; expected (batch, length, {widths[name]}), "
+                    "and query, key and value all with a batch dimension or all without."
+                )
+        if not len(query) == len(key) == len(value):
+            raise ValueError(
+                f"query, key and value hold {len(query)}, {len(key)} and {len(value)} sequences; "
+                "they must hold the same number (the layer is batch first)."
+            )
+        if key.shape[1] != value.shape[1]:
+            raise ValueError(
+                f"there are {key.shape[1]} keys and {value.shape[1]} values in each sequence; "
+                "every key needs one value."
+            )
+
+    @classmethod
+    def from_torch(cls, module: nn.MultiheadAttention) -> Self:
+        """Build this layer with the weights, dtype, device and mode of PyTorch's, copied exactly.
+
+        Raises
+        ------
+        ValueError
+            for a module with ``add_bias_kv`` or ``add_zero_attn``, which are not in the paper
+        """
+        if module.bias_k is not None or module.add_zero_attn:
+            raise ValueError("add_bias_kv and add_zero_attn have no counterpart in this layer.")
+        bias = module.in_proj_bias is not None
+        size = (module.embed_dim, module.num_heads)
+        layer = cls(*size, module.dropout, bias, module.kdim, module.vdim)
+        layer.to(module.out_proj.weight).train(module.training)
+        with torch.no_grad():
+            for name, weight, packed_bias in _torch_projections(module):
+                parts = layer.projections(name)
+                for part, rows in zip(parts, weight.chunk(len(parts)), strict=True):
+                    part.weight.copy_(rows)
+                if packed_bias is not None:
+                    for part, rows in zip(parts, packed_bias.chunk(len(parts)), strict=True):
+                        part.bias.copy_(rows)
+        layer.out_proj.load_state_dict(module.out_proj.state_dict())
+        return layer
+
+    def to_torch(self) -> nn.MultiheadAttention:
+        """Build PyTorch's layer (batch first) with this layer's weights, dtype, device and mode."""
+        weight, bias = self.out_proj.weight, self.out_proj.bias
+        module = nn.MultiheadAttention(
+            self.embed_dim,
+            self.num_heads,
+            self.dropout,
+            bias=bias is not None,
+            kdim=self.kdim,
+            vdim=self.vdim,
+            batch_first=True,
+            device=weight.device,
+            dtype=weight.dtype,
+        ).train(self.training)
+        with torch.no_grad():
+            for name, packed, packed_bias in _torch_projections(module):
+                parts = self.projections(name)
+                packed.copy_(torch.cat([part.weight for part in parts]))
+                if packed_bias is not None:
+                    packed_bias.copy_(torch.cat([part.bias for part in parts]))
+        module.out_proj.load_state_dict(self.out_proj.state_dict())
+        return module
+
+
+def _torch_projections(module: nn.MultiheadAttention) -> list[tuple[str, Tensor, Tensor | None]]:
+    """Name, weight (D, width) and bias (D,) of the three projections of PyTorch's layer, as views.
+
+    PyTorch packs the three weights below each other in one (3 * D, D) where all widths are D.
+    """
+    if module.in_proj_weight is not None:
+        weights = module.in_proj_weight.chunk(3)
+    else:
+        weights = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
+    bias = module.in_proj_bias
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    return list(zip("qkv", weights, biases, strict=True))

@@ -1,0 +1,154 @@
+"""Which query may attend to which key.
+
+PyTorch has two conventions, and they are opposite. In ``torch.nn.MultiheadAttention`` a True in
+``key_padding_mask`` or ``attn_mask`` means *blocked*; in
+``torch.nn.functional.scaled_dot_product_attention`` a True in ``attn_mask`` means *allowed*.
+
+Inside this package there is one convention: **True means allowed**. What comes from a caller of a
+layer is turned round once, at the edge, by ``blocked_to_allowed``. A mask of floats is added to
+the scores and means the same in both conventions: 0 leaves a score alone, -inf blocks.
+
+Shapes: B sequences, H heads, T queries, S keys.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+BLOCKED = float("-inf")
+
+
+def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
+    """Let query ``t`` attend to keys ``0 … t`` only.
+
+    Returns
+    -------
+    Tensor of shape (T, S), bool, True = allowed
+
+    Source: Vaswani and others 2017, "Attention Is All You Need", section 3.2.3.
+    """
+    return torch.ones(num_queries, num_keys, dtype=torch.bool, device=device).tril()
+
+
+def blocked_to_allowed(mask: Tensor) -> Tensor:
+    """Turn a mask of ``nn.MultiheadAttention`` (True = blocked) into one of ours (True = allowed).
+
+    A mask of floats is returned as it is: added to the scores, it means the same in both.
+    """
+    return ~mask if mask.dtype == torch.bool else mask
+
+
+def combine_masks(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    """Allow what both masks allow.
+
+    Two masks of booleans give booleans; with a mask of floats the result is one of floats, to be
+    added to the scores. None allows everything.
+    """
+    if first is None or second is None:
+        return second if first is None else first
+    if first.dtype == torch.bool and second.dtype == torch.bool:
+        return first & second
+    dtype = second.dtype if first.dtype == torch.bool else first.dtype
+    return to_additive(first, dtype) + to_additive(second, dtype)
+
+
+def to_additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """Write a mask as numbers to add to the scores: 0 where allowed, -inf where blocked.
+
+    -inf, and not a large number such as -1e9, which half precision cannot hold.
+    """
+    if mask.dtype != torch.bool:
+        return mask.to(dtype)
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, BLOCKED)
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Softmax over the keys that are allowed; a row in which none is allowed gives zeros.
+
+    Parameters
+    ----------
+    scores : Tensor of shape (..., T, S), floating
+    mask : Tensor that broadcasts to ``scores``, bool (True = allowed) or floating (added), or None
+
+    Returns
+    -------
+    Tensor of shape (..., T, S); each row sums to one, or to zero where nothing is allowed
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    if mask.dtype == torch.bool:
+        empty = ~mask.any(dim=-1, keepdim=True)  # (..., T, 1): rows with nothing to attend to
+        # The softmax of a row of -inf is 0/0. An empty row keeps its scores and is zeroed after.
+        scores = scores.masked_fill(~(mask | empty), BLOCKED)
+    else:
+        empty = (mask == BLOCKED).all(dim=-1, keepdim=True)
+        scores = scores + mask.to(scores.dtype).masked_fill(empty, 0.0)
+    return scores.softmax(dim=-1).masked_fill(empty, 0.0)
+
+
+def check_mask_dtype(name: str, mask: Tensor, true_means: str) -> None:
+    """Refuse a mask of integers, which could be meant either way.
+
+    Raises
+    ------
+    TypeError
+        for a mask that is neither bool nor floating
+    """
+    if mask.dtype != torch.bool and not mask.is_floating_point():
+        raise TypeError(
+            f"{name} has dtype {mask.dtype}; use torch.bool (True = {true_means}) or a floating "
+            f"dtype (added to the scores). `{name}.bool()` converts it."
+        )
+
+
+def merge_layer_masks(
+    key_padding_mask: Tensor | None,
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    sizes: tuple[int, int, int, int],
+    like: Tensor,
+) -> Tensor | None:
+    """Make one mask of the three that a layer's caller may give, in our convention.
+
+    Parameters
+    ----------
+    key_padding_mask : Tensor of shape (B, S), bool (True = blocked) or floating, or None
+    attn_mask : Tensor of shape (T, S) or (B * H, T, S), bool (True = blocked) or floating, or None
+    is_causal : bool, also block every key that comes after the query
+    sizes : (B, H, T, S)
+    like : Tensor with the device and the dtype of the layer's input
+
+    Returns
+    -------
+    Tensor that broadcasts to (B, H, T, S), bool (True = allowed) or floating (added), or None
+
+    Raises
+    ------
+    TypeError
+        for a mask that is neither bool nor floating
+    ValueError
+        for a mask of another shape
+    """
+    B, H, T, S = sizes
+    shapes = {
+        "key_padding_mask": {(B, S): (B, 1, 1, S)},
+        "attn_mask": {(T, S): (1, 1, T, S), (B * H, T, S): (B, H, T, S)},
+    }
+    merged = causal_mask(T, S, like.device) if is_causal else None
+    given = {"key_padding_mask": key_padding_mask, "attn_mask": attn_mask}
+    for name, mask in given.items():
+        if mask is None:
+            continue
+        check_mask_dtype(name, mask, true_means="blocked")
+        if tuple(mask.shape) not in shapes[name]:
+            expected = " or ".join(map(str, shapes[name]))
+            raise ValueError(
+                f"{name} has shape {tuple(mask.shape)}; expected {expected}, "
+                f"for {B} sequences, {H} heads, {T} queries and {S} keys."
+            )
+        allowed = blocked_to_allowed(mask).view(shapes[name][tuple(mask.shape)])
+        merged = combine_masks(merged, allowed)
+    if merged is not None and merged.dtype != torch.bool:
+        merged = merged.to(like.dtype)
+    return merged
