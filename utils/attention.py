@@ -46,7 +46,8 @@ def scaled_dot_product_attention(
     Returns
     -------
     output : Tensor of shape (..., T, D_value)
-    weights : Tensor of shape (..., T, S), after dropout; zero for a query that may attend to nothing
+    weights : Tensor of shape (..., T, S), after dropout; a query that may attend to nothing has
+        a row of zeros
 
     Raises
     ------
@@ -210,8 +211,9 @@ class MultiHeadAttention(AttentionLayer):
     def _attend_absorbed(
         self, q: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float
     ) -> tuple[Tensor, Tensor]:
-        """Attend without projecting a key or a value: q (x Wk)^T = (q Wk^T) x^T, w (x Wv) = (w x) Wv.
+        """Attend without projecting a key or a value.
 
+        Products associate: q (x Wk)^T = (q Wk^T) x^T, and w (x Wv) = (w x) Wv.
         Here ``q`` is (B, H, T, D_head), ``key`` (B, S, kdim) and ``value`` (B, S, vdim); returned
         are the heads, (B, H, T, D_head), and the weights, (B, H, T, S).
         """

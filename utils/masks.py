@@ -49,7 +49,7 @@ def combine_masks(first: Tensor | None, second: Tensor | None) -> Tensor | None:
         return second if first is None else first
     if first.dtype == torch.bool and second.dtype == torch.bool:
         return first & second
-    dtype = second.dtype if first.dtype == torch.bool else first.dtype
+    dtype = torch.promote_types(first.dtype, second.dtype)
     return to_additive(first, dtype) + to_additive(second, dtype)
 
 
@@ -131,7 +131,7 @@ def merge_layer_masks(
         for a mask of another shape
     """
     B, H, T, S = sizes
-    shapes = {
+    shapes: dict[str, dict[tuple[int, ...], tuple[int, ...]]] = {  # given -> broadcast to 4-d
         "key_padding_mask": {(B, S): (B, 1, 1, S)},
         "attn_mask": {(T, S): (1, 1, T, S), (B * H, T, S): (B, H, T, S)},
     }
