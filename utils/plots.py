@@ -1,0 +1,133 @@
+"""Figures that everyone can read: colours for every eye, and a text beside every picture."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+import plotnine as p9
+import seaborn as sns
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from sklearn.metrics import confusion_matrix
+
+# Okabe and Ito 2008, "Color Universal Design": told apart by readers of every colour vision.
+PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+
+
+class DescribedFigure:
+    """A figure with its text alternative, as a notebook and a web page show it.
+
+    Put it at the end of a cell. The picture is vector graphics, and the same bytes for the same
+    figure.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure, or plotnine plot
+    alt : str, what a reader who cannot see the figure needs to know, with its numbers
+
+    Raises
+    ------
+    ValueError
+        if the text is empty
+    """
+
+    def __init__(self, figure: Figure | p9.ggplot, alt: str) -> None:
+        self.alt = " ".join(alt.split())
+        if not self.alt:
+            raise ValueError("the figure needs a text alternative: say in alt what it shows.")
+        drawn: Figure = figure.draw() if isinstance(figure, p9.ggplot) else figure
+        buffer = io.StringIO()
+        with mpl.rc_context({"svg.hashsalt": "course"}):  # without it the ids are random
+            drawn.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
+        self.svg = buffer.getvalue()
+        plt.close(drawn)  # or the notebook shows it a second time
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+        """Give the picture and its text to the notebook."""
+        data = {"image/svg+xml": self.svg, "text/plain": self.alt}
+        return data, {"image/svg+xml": {"alt": self.alt}}
+
+
+def plot_losses(histories: dict[str, pd.DataFrame]) -> DescribedFigure:
+    """Draw the losses of several models over the epochs, one facet a model.
+
+    Parameters
+    ----------
+    histories : dict from the model's name to what ``utils.training.train`` returned
+
+    Raises
+    ------
+    ValueError
+        if there is no history
+    """
+    if not histories:
+        raise ValueError("there is no history to plot; give {name: history}.")
+    columns = {"train_loss": "training", "val_loss": "validation"}
+    rows = pd.concat([history.assign(model=name) for name, history in histories.items()])
+    rows = rows.rename(columns=columns).melt(
+        ["model", "epoch"], list(columns.values()), "documents", "loss"
+    )
+    rows["model"] = pd.Categorical(rows["model"], list(histories))  # in the order given
+    plot = (
+        p9.ggplot(rows, p9.aes("epoch", "loss", color="documents", linetype="documents"))
+        + p9.geom_line(size=1)
+        + p9.facet_wrap("model", nrow=1)
+        + p9.scale_color_manual(PALETTE)
+        + p9.scale_x_continuous(breaks=_whole_numbers)
+        + p9.expand_limits(y=0)
+        + p9.labs(title="Loss over the epochs", x="epoch", y="cross-entropy (nats)")
+        + p9.theme_bw()
+        + p9.theme(figure_size=(9, 3.2), legend_position="bottom")
+    )
+    curves = [f"{name}, {_fall(history)}" for name, history in histories.items()]
+    return DescribedFigure(plot, f"Loss curves, one panel a model: {'; '.join(curves)}.")
+
+
+def _whole_numbers(limits: tuple[float, float]) -> list[float]:
+    return list(MaxNLocator(6, integer=True).tick_values(*limits))
+
+
+def _fall(history: pd.DataFrame) -> str:
+    first, last = history.iloc[0], history.iloc[-1]
+    return (
+        f"training loss from {first.train_loss:.2f} to {last.train_loss:.2f} and validation loss "
+        f"from {first.val_loss:.2f} to {last.val_loss:.2f} in {len(history)} epochs"
+    )
+
+
+def plot_confusion(
+    labels: Sequence[int], predicted: Sequence[int], class_names: Sequence[str]
+) -> DescribedFigure:
+    """Draw how many documents of each class were taken for which class.
+
+    Parameters
+    ----------
+    labels, predicted : N ints each, from 0 to C - 1
+    class_names : C names
+
+    Raises
+    ------
+    ValueError
+        if the two are not equally long
+    """
+    counts = confusion_matrix(labels, predicted, labels=range(len(class_names)))
+    figure, axes = plt.subplots(figsize=(5.5, 4.5))
+    names = list(class_names)
+    sns.heatmap(counts, annot=True, fmt="d", cmap="Blues", square=True, ax=axes,
+                xticklabels=names, yticklabels=names, cbar_kws={"label": "documents"})  # fmt: skip
+    axes.set(title="Which class was taken for which", xlabel="predicted class", ylabel="true class")
+    axes.tick_params(axis="x", rotation=45)
+    right = "; ".join(f"{n} {counts[i, i]} of {counts[i].sum()}" for i, n in enumerate(names))
+    wrong = counts.copy()
+    wrong[range(len(names)), range(len(names))] = 0
+    true, taken = divmod(int(wrong.argmax()), len(names))
+    mistake = (
+        f" Most often confused: {names[true]} taken for {names[taken]}, {wrong.max()} of them."
+    )
+    alt = f"Confusion matrix, documents classified rightly: {right}."
+    return DescribedFigure(figure, alt + (mistake if wrong.any() else " There is no mistake."))

