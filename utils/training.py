@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from math import nan
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ from transformers import PreTrainedTokenizerFast
 def train(
     model: nn.Module,
     train_dl: DataLoader[Any],
-    val_dl: DataLoader[Any],
+    val_dl: DataLoader[Any] | None,
     epochs: int,
     learning_rate: float = 1e-3,
     one_cycle: bool = False,
@@ -30,7 +31,8 @@ def train(
     Parameters
     ----------
     model : nn.Module, from ids (B, T) to logits (B, C)
-    train_dl, val_dl : DataLoader of pairs: ids (B, T) and labels (B,)
+    train_dl : DataLoader of pairs: ids (B, T) and labels (B,)
+    val_dl : the same, to watch how training goes; None leaves its two columns empty (NaN)
     learning_rate : float, constant, or the highest one if ``one_cycle``
     one_cycle : bool, whether the learning rate rises over the first 30 % of the steps and then
         falls to zero
@@ -51,7 +53,7 @@ def train(
     Sources: AdamW, Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization"; one cycle,
     Smith and Topin 2018, "Super-Convergence", section 3.
     """
-    if epochs < 1 or not len(train_dl) or not len(val_dl):
+    if epochs < 1 or not len(train_dl) or (val_dl is not None and not len(val_dl)):
         raise ValueError("training needs at least one epoch and documents in both loaders.")
     steps = epochs * len(train_dl)
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate)
@@ -64,9 +66,9 @@ def train(
             start = time.perf_counter()
             train_loss = _train_epoch(model, train_dl, optimizer, schedule, bar)
             seconds = time.perf_counter() - start
-            val_loss, val_accuracy = evaluate(model, val_dl)
+            val_loss, val_accuracy = evaluate(model, val_dl) if val_dl else (nan, nan)
             history.append((epoch, train_loss, val_loss, val_accuracy, seconds))
-            bar.set_postfix(val_accuracy=f"{val_accuracy:.3f}")
+            bar.set_postfix(train_loss=f"{train_loss:.3f}", val_accuracy=f"{val_accuracy:.3f}")
     columns = ["epoch", "train_loss", "val_loss", "val_accuracy", "seconds"]
     return pd.DataFrame(history, columns=columns)
 
