@@ -30,7 +30,7 @@ def stale(nb: NotebookNode, name: str, root: Path) -> list[str]:
     now, before = utils_hashes(nb, root), old.get("utils", {})
     changed = sorted(m for m in now.keys() | before.keys() if now.get(m) != before.get(m))
     if changed:
-        modules = ", ".join(f"utils/{module}.py" for module in changed)
+        modules = ", ".join(f"utils.{module}" for module in changed)
         found.append(f"{name}: {modules} changed after it was executed; {again}")
     return found
 

@@ -48,14 +48,14 @@ def utils_hashes(nb: NotebookNode, root: Path) -> dict[str, str]:
     hashes: dict[str, str] = {}
     while waiting:
         name = waiting.pop()
-        source = (root / "utils" / f"{name}.py").read_text(encoding="utf-8")
+        source = _file(name, root).read_text(encoding="utf-8")
         hashes[name] = hashlib.sha256(source.encode()).hexdigest()
         waiting |= _imported(source, root) - hashes.keys()
     return dict(sorted(hashes.items()))
 
 
 def _imported(source: str, root: Path) -> set[str]:
-    """Name the modules of ``utils`` that this source imports; ``__init__`` comes with any."""
+    """Name the modules of ``utils`` that this source imports, with the packages that hold them."""
     dotted = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -64,10 +64,15 @@ def _imported(source: str, root: Path) -> set[str]:
             package = "utils" if node.level else ""
             base = ".".join(part for part in (package, node.module) if part)
             dotted |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    parts = [name.split(".") for name in dotted]
-    names = {p[1] for p in parts if p[0] == "utils" and len(p) > 1}
-    names |= {"__init__" for p in parts if p[0] == "utils"}
-    return {name for name in names if (root / "utils" / f"{name}.py").is_file()}
+    parts = [name.split(".") for name in dotted if name.split(".")[0] == "utils"]
+    names = {".".join(p[1:end]) or "__init__" for p in parts for end in range(1, len(p) + 1)}
+    return {name for name in names if _file(name, root).is_file()}
+
+
+def _file(name: str, root: Path) -> Path:
+    """Give the file of a module of ``utils``, or of a package in it: "masks", "checks.heads"."""
+    path = root / "utils" / name.replace(".", "/")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def _sha256(value: Any) -> str:

@@ -12,3 +12,8 @@ Read it in this order; a module imports only those above it:
 ``training``    a training loop, and predictions
 ``plots``       figures that carry a text alternative
 """
+
+import warnings
+
+# Said by tqdm.auto, which datasets and transformers import: our bars are text, for page and Colab.
+warnings.filterwarnings("ignore", message="IProgress not found")

@@ -64,7 +64,8 @@ def scaled_dot_product_attention(
             f"query {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)} do "
             "not fit: query and key need the same last size, key and value the same length."
         )
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (..., T, S)
+    # Dividing the query, (..., T, D_head), costs less than dividing all scores, and is the same.
+    scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (..., T, S)
     if attn_mask is not None:
         check_mask_dtype("attn_mask", attn_mask, true_means="allowed")
         _check_broadcast(attn_mask, scores)

@@ -14,6 +14,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from sklearn.metrics import confusion_matrix
+from torch import Tensor
 
 # Okabe and Ito 2008, "Color Universal Design": told apart by readers of every colour vision.
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -131,3 +132,43 @@ def plot_confusion(
     )
     alt = f"Confusion matrix, documents classified rightly: {right}."
     return DescribedFigure(figure, alt + (mistake if wrong.any() else " There is no mistake."))
+
+
+def plot_attention(
+    weights: Tensor, queries: Sequence[str], keys: Sequence[str], title: str
+) -> DescribedFigure:
+    """Draw attention weights, a row for each query and a column for each key.
+
+    Parameters
+    ----------
+    weights : Tensor of shape (T, S), or (H, T, S) for one panel a head
+    queries, keys : T and S names, such as the tokens
+    title : str, what the figure shows
+
+    Raises
+    ------
+    ValueError
+        if the names do not fit the shape of the weights
+    """
+    heads = weights.detach().float().reshape(-1, *weights.shape[-2:])  # (H, T, S)
+    if weights.dim() not in (2, 3) or heads.shape[1:] != (len(queries), len(keys)):
+        raise ValueError(
+            f"weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries and "
+            f"{len(keys)} keys; expected (T, S) or (H, T, S)."
+        )
+    H = len(heads)
+    size = (0.7 + H * (1 + 0.55 * len(keys)), 1 + 0.5 * len(queries))
+    figure, panels = plt.subplots(1, H, squeeze=False, figsize=size)
+    style: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1, "cbar": False, "square": True}
+    best = []
+    for h, (head, axes) in enumerate(zip(heads, panels[0], strict=True)):
+        few = len(keys) <= 8  # else the numbers do not fit into the cells
+        sns.heatmap(head, annot=few, fmt=".2f", ax=axes, xticklabels=keys, **style)
+        axes.set_yticks([t + 0.5 for t in range(len(queries))], queries, rotation=0)
+        axes.set(xlabel="key", ylabel="query" if h == 0 else "", title=f"head {h}" if H > 1 else "")
+        most = [f"{q} to {keys[int(row.argmax())]} {row.max():.2f}"
+                for q, row in zip(queries, head, strict=True)]  # fmt: skip
+        best.append((f"head {h}: " if H > 1 else "") + ", ".join(most))
+    figure.suptitle(title)
+    figure.tight_layout()
+    return DescribedFigure(figure, f"{title}. Largest weight of each query: {'; '.join(best)}.")

@@ -77,7 +77,8 @@ def make_dataloader(
     max_length : int, tokens kept of each document, [CLS] and [SEP] included
     seed : int or None, for the order of the documents; None keeps the order. Two loaders with the
         same seed give the same batches, epoch for epoch
-    keep : float, the share of each document's tokens, drawn anew each time, that a batch shows
+    keep : float, the share of the positions, drawn anew for each batch, that a batch shows; the
+        first one is always shown
 
     Returns
     -------
@@ -99,18 +100,16 @@ def make_dataloader(
 
     def collate(batch: list[tuple[Tensor, int]]) -> tuple[Tensor, Tensor]:
         texts, labels = zip(*batch, strict=True)
-        shown = [_some(text, keep, draw) if keep < 1.0 else text for text in texts]
         padding = float(tokenizer.pad_token_id)
-        padded = torch.nn.utils.rnn.pad_sequence(shown, batch_first=True, padding_value=padding)
-        return padded, torch.tensor(labels)  # (B, T), (B,)
+        padded = torch.nn.utils.rnn.pad_sequence(
+            list(texts), batch_first=True, padding_value=padding
+        )  # (B, T)
+        if keep < 1.0:
+            shown = torch.rand(padded.shape[1], generator=draw) < keep  # (T,)
+            shown[0] = True
+            padded = padded[:, shown]  # (B, T) -> (B, T')
+        return padded, torch.tensor(labels)
 
     order = None if seed is None else torch.Generator().manual_seed(seed)
     shuffle = seed is not None
     return DataLoader(rows, batch_size, shuffle, generator=order, collate_fn=collate)  # type: ignore[arg-type]
-
-
-def _some(ids: Tensor, keep: float, draw: torch.Generator) -> Tensor:
-    """Keep the first token, and each other one with the probability ``keep``; (T,) -> (T',)."""
-    kept = torch.rand(len(ids), generator=draw) < keep
-    kept[0] = True
-    return ids[kept]

@@ -56,7 +56,7 @@ def train(
     if epochs < 1 or not len(train_dl) or (val_dl is not None and not len(val_dl)):
         raise ValueError("training needs at least one epoch and documents in both loaders.")
     steps = epochs * len(train_dl)
-    optimizer = torch.optim.AdamW(model.parameters(), learning_rate)
+    optimizer = torch.optim.AdamW(model.parameters(), learning_rate, fused=True)
     schedule: LRScheduler = ConstantLR(optimizer, factor=1.0)
     if one_cycle:
         schedule = OneCycleLR(optimizer, learning_rate, steps)

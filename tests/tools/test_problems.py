@@ -1,9 +1,10 @@
 """Every check of a chapter is seen to fail on a chapter that is wrong in just that way."""
 
 import pytest
-from nbformat.v4 import new_code_cell, new_output
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tools.problems import malformed, problems, stale
+from tools.stamp import utils_hashes
 
 NAME = "08-news.ipynb"
 
@@ -47,9 +48,9 @@ def other_package(nb, root):
         (other_cell, "its code cells changed"),
         (other_output, "its outputs are not those of its last"),
         (other_alternative, "its outputs are not those of its last"),
-        (other_module, "utils/data.py"),
-        (other_module_beneath, "utils/masks.py changed"),
-        (other_package, "utils/__init__.py changed"),
+        (other_module, "utils.data"),
+        (other_module_beneath, "utils.masks changed"),
+        (other_package, "utils.__init__ changed"),
     ],
 )
 def test_what_is_older_than_its_sources_is_stale(good, root, spoil, message):
@@ -148,3 +149,16 @@ def test_png_images_need_a_text_alternative_too(good):
     good.cells.append(new_code_cell("show()", execution_count=3, outputs=[png]))
     (found,) = malformed(good, NAME)
     assert "cell 4: its image has no text alternative" in found
+
+
+def test_a_stamp_names_the_modules_of_a_package_within_utils(tmp_path):
+    package = tmp_path / "utils" / "checks"
+    package.mkdir(parents=True)
+    for file, text in {
+        package.parent / "__init__.py": "",
+        package / "__init__.py": "from utils.checks.heads import check",
+        package / "heads.py": "check = 1",
+    }.items():
+        file.write_text(text, encoding="utf-8")
+    nb = new_notebook(cells=[new_code_cell("from utils import checks")])
+    assert list(utils_hashes(nb, tmp_path)) == ["__init__", "checks", "checks.heads"]

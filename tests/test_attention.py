@@ -1,0 +1,233 @@
+"""The attention itself: PyTorch's function, the properties of the definition, and its edges."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from utils.attention import (
+    MultiHeadAttention,
+    NaiveMultiHeadAttention,
+    scaled_dot_product_attention,
+)
+
+LAYERS = [NaiveMultiHeadAttention, MultiHeadAttention]
+DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
+LONG, SHORT = (4, 6), (1, 60)  # queries and keys: projected, and absorbed
+
+both_layers = pytest.mark.parametrize("layer_class", LAYERS)
+few_examples = settings(max_examples=15, deadline=None, derandomize=True, database=None)
+sizes = st.fixed_dictionaries(
+    {
+        "layer_class": st.sampled_from(LAYERS),
+        "batch": st.integers(1, 3),
+        "heads": st.integers(1, 4),
+        "head_dim": st.integers(1, 4),
+        "queries": st.integers(1, 5),
+        "keys": st.one_of(st.integers(1, 6), st.just(70)),  # 70: one query is then absorbed
+        "kdim": st.integers(1, 6),
+        "vdim": st.integers(1, 6),
+        "seed": st.integers(0, 1000),
+    }
+)
+
+
+def build(
+    layer_class, batch, heads, head_dim, queries, keys, kdim, vdim, seed, dtype=torch.float64
+):
+    """A layer, its inputs, and a blocked mask (B * H, T, S) that leaves some rows empty."""
+    torch.manual_seed(seed)
+    D = heads * head_dim
+    layer = layer_class(D, heads, kdim=kdim, vdim=vdim).to(torch.float64)
+    for parameter in layer.parameters():
+        if parameter.dim() == 1:
+            nn.init.normal_(parameter)
+    shapes = [(batch, queries, D), (batch, keys, kdim), (batch, keys, vdim)]
+    tensors = [torch.randn(shape, dtype=torch.float64).to(dtype) for shape in shapes]
+    blocked = torch.rand(batch * heads, queries, keys) < 0.6
+    return layer.to(dtype), tensors, blocked
+
+
+@given(sizes, st.sampled_from(DTYPES[:3]), st.booleans(), st.booleans())
+@few_examples
+def test_shapes_and_dtypes_are_those_of_the_contract(size, dtype, average, need_weights):
+    layer, (q, k, v), blocked = build(**size, dtype=dtype)
+    output, weights = layer(q, k, v, None, need_weights, blocked, average)
+    assert output.shape == q.shape
+    assert output.dtype == dtype
+    if not need_weights:
+        assert weights is None
+    else:
+        heads = () if average else (size["heads"],)
+        assert weights.shape == (size["batch"], *heads, size["queries"], size["keys"])
+        assert weights.dtype == dtype
+
+
+@given(sizes)
+@few_examples
+def test_rows_of_the_weights_sum_to_one_or_to_zero(size):
+    layer, (q, k, v), blocked = build(**size)
+    _, weights = layer(q, k, v, attn_mask=blocked, average_attn_weights=False)
+    allowed = ~blocked.view_as(weights)
+    torch.testing.assert_close(weights.sum(-1), allowed.any(-1).double())
+    assert (weights >= 0).all()
+    assert not weights[~allowed].any()
+
+
+@given(sizes)
+@few_examples
+def test_permuting_keys_values_and_mask_together_leaves_the_output(size):
+    layer, (q, k, v), blocked = build(**size)
+    order = torch.randperm(size["keys"])
+    output, weights = layer(q, k, v, attn_mask=blocked)
+    permuted, permuted_weights = layer(q, k[:, order], v[:, order], attn_mask=blocked[..., order])
+    torch.testing.assert_close(permuted, output)
+    torch.testing.assert_close(permuted_weights, weights[..., order])
+
+
+@given(sizes)
+@few_examples
+def test_permuting_queries_permutes_outputs(size):
+    layer, (q, k, v), blocked = build(**size)
+    order = torch.randperm(size["queries"])
+    output, _ = layer(q, k, v, attn_mask=blocked)
+    permuted, _ = layer(q[:, order], k, v, attn_mask=blocked[:, order])
+    torch.testing.assert_close(permuted, output[:, order])
+
+
+@given(sizes, st.booleans())
+@few_examples
+def test_a_blocked_key_does_not_change_the_output(size, need_weights):
+    layer, (q, k, v), _ = build(**size)
+    padding = torch.rand(size["batch"], size["keys"]) < 0.5
+    output, _ = layer(q, k, v, padding, need_weights)
+    k2, v2 = (x + 100 * padding.unsqueeze(-1) for x in (k, v))
+    torch.testing.assert_close(layer(q, k2, v2, padding, need_weights)[0], output)
+
+
+@given(sizes, st.booleans())
+@few_examples
+def test_float32_and_bfloat16_are_near_float64(size, need_weights):
+    layer, tensors, blocked = build(**size)
+    exact, _ = layer(*tensors, None, need_weights, blocked)
+    for dtype, tolerance in {torch.float32: 1e-4, torch.bfloat16: 0.1}.items():
+        low, tensors_low = layer.to(dtype), [x.to(dtype) for x in tensors]
+        output, _ = low(*tensors_low, None, need_weights, blocked)
+        scale = 1 + exact.abs().max()
+        assert (output.double() - exact).abs().max() < tolerance * scale
+        layer, tensors, blocked = build(**size)
+
+
+@given(sizes, st.booleans())
+@few_examples
+def test_the_naive_layer_equals_the_efficient_one(size, need_weights):
+    layer, tensors, blocked = build(**size)
+    other = NaiveMultiHeadAttention.from_torch(layer.to_torch())
+    efficient = MultiHeadAttention.from_torch(layer.to_torch())
+    call = {"need_weights": need_weights, "attn_mask": blocked, "average_attn_weights": False}
+    for got, wanted in zip(efficient(*tensors, **call), other(*tensors, **call), strict=True):
+        torch.testing.assert_close(got, wanted)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("queries_keys", [LONG, SHORT])
+def test_keys_are_projected_only_where_that_is_cheaper(monkeypatch, need_weights, queries_keys):
+    layer, calls = MultiHeadAttention(8, 2), []
+    assert layer._absorbing_is_cheaper(*queries_keys) == (queries_keys == SHORT)
+    for name in ("k_proj", "v_proj"):
+        getattr(layer, name).register_forward_hook(lambda *_, name=name: calls.append(name))
+    q, k = (torch.randn(2, length, 8) for length in queries_keys)
+    layer(q, k, k, need_weights=need_weights)
+    assert calls == ([] if queries_keys == SHORT else ["k_proj", "v_proj"])
+
+
+def test_the_weights_are_never_made_where_nobody_asks_for_them(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("the weights were computed")
+
+    monkeypatch.setattr("utils.attention.masked_softmax", refuse)
+    x = torch.randn(2, 4, 8)
+    MultiHeadAttention(8, 2)(x, x, x, need_weights=False)
+    with pytest.raises(AssertionError, match="the weights were computed"):
+        MultiHeadAttention(8, 2)(x, x, x)
+
+
+@both_layers
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["bool", "float"])
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("queries_keys", [LONG, SHORT])
+def test_a_query_with_nothing_to_attend_to_gives_zeros_forward_and_backward(
+    layer_class, dtype, kind, need_weights, queries_keys
+):
+    torch.manual_seed(0)
+    layer = layer_class(8, 2).to(dtype)
+    for projection in layer.modules():
+        if isinstance(projection, nn.Linear):
+            nn.init.normal_(projection.bias)
+    q, k, v = (torch.randn(2, n, 8).to(dtype) for n in (queries_keys[0], *2 * queries_keys[1:]))
+    for x in (q, k, v):
+        x.requires_grad_()
+    padding = torch.tensor([[True], [False]]).expand(2, queries_keys[1])  # all of the first
+    if kind == "float":
+        padding = torch.zeros(padding.shape, dtype=dtype).masked_fill(padding, -float("inf"))
+    output, weights = layer(q, k, v, padding, need_weights)
+    assert torch.equal(output[0], layer.out_proj.bias.expand_as(output[0]))  # the heads are zero
+    assert not torch.equal(output[1], layer.out_proj.bias.expand_as(output[1]))
+    if need_weights:
+        assert not weights[0].any()
+        assert weights[1].any()
+    output.sum().backward()
+    for x in (q, k, v):
+        assert not x.grad[0].any()
+        assert x.grad.isfinite().all()
+    assert v.grad[1].any()
+    for parameter in layer.parameters():
+        assert parameter.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_an_empty_row_of_the_function_is_zero_forward_and_backward(dtype, kind):
+    q, k, v = (torch.randn(2, 3, 4).to(dtype).requires_grad_() for _ in range(3))
+    mask = torch.tensor([[True, True, False], [False, False, False], [True, False, True]])
+    if kind == "float":
+        mask = torch.zeros(3, 3, dtype=dtype).masked_fill(~mask, -float("inf"))
+    output, weights = scaled_dot_product_attention(q, k, v, mask)
+    assert not output[:, 1].any()
+    assert not weights[:, 1].any()
+    assert weights[:, 0].any()
+    output.sum().backward()
+    assert all(x.grad.isfinite().all() for x in (q, k, v))
+    assert not q.grad[:, 1].any()
+
+
+def function_masks():
+    torch.manual_seed(3)
+    allowed = torch.rand(2, 1, 4, 5) < 0.6
+    allowed[..., 0] = True
+    return {
+        "none": {},
+        "causal": {"is_causal": True},
+        "bool": {"attn_mask": allowed},
+        "bool, one row": {"attn_mask": allowed[0, 0, :1]},
+        "float": {"attn_mask": torch.randn(4, 5, dtype=torch.float64)},
+    }
+
+
+@pytest.mark.parametrize("kind", function_masks())
+@pytest.mark.parametrize("value_width", [6, 3])
+def test_the_function_equals_pytorchs_forward_and_backward(kind, value_width):
+    torch.manual_seed(0)
+    shapes = [(2, 3, 4, 6), (2, 3, 5, 6), (2, 3, 5, value_width)]
+    tensors = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    output, weights = scaled_dot_product_attention(*tensors, **function_masks()[kind])
+    expected = F.scaled_dot_product_attention(*tensors, **function_masks()[kind])
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(weights @ tensors[2], expected)
+    slope = torch.randn_like(expected)
+    gradients = [torch.autograd.grad((y * slope).sum(), tensors) for y in (output, expected)]
+    for got, wanted in zip(*gradients, strict=True):
+        torch.testing.assert_close(got, wanted)
