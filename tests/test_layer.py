@@ -125,6 +125,13 @@ def test_output_and_gradients_equal_pytorchs_for_other_widths_and_without_bias(
     assert_same_function(layer_class, module, given, average_attn_weights=False)
 
 
+def test_the_shapes_compared_take_both_ways_of_the_efficient_layer():
+    for widths in [(D, 7), (7, D), (7, 5), (D, D)]:
+        layer = MultiHeadAttention(D, H, kdim=widths[0], vdim=widths[1])
+        assert layer._absorbing_is_cheaper(1, 60)
+        assert not layer._absorbing_is_cheaper(T, S)
+
+
 @both_layers
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
@@ -187,8 +194,8 @@ def test_a_new_layer_has_zero_biases_and_glorot_weights(layer_class):
         ({"query": (B, T, D + 1)}, r"query has shape \(2, 4, 13\); expected \(batch, length, 12\)"),
         ({"key": (B, S, 2)}, r"key has shape \(2, 5, 2\); expected \(batch, length, 12\)"),
         ({"value": (B, S, 2)}, r"value has shape \(2, 5, 2\); expected \(batch, length, 12\)"),
-        ({"key": (S, D)}, "key has shape .* all with a batch dimension or all without"),
-        ({"query": (T, D)}, "key has shape .* all with a batch dimension or all without"),
+        ({"key": (S, D)}, "expected 3 each, .* or 2 each without a batch"),
+        ({"query": (T, D)}, "expected 3 each, .* or 2 each without a batch"),
         ({"query": (3, T, D)}, "hold 3, 2 and 2 sequences; they must hold the same number"),
         ({"value": (B, S + 1, D)}, "5 keys and 6 values in each sequence; every key needs one"),
     ],

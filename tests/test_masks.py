@@ -146,5 +146,5 @@ def test_an_attn_mask_of_another_shape_is_refused(shape):
 
 
 def test_an_integer_mask_of_a_layer_is_refused_by_name():
-    with pytest.raises(TypeError, match="key_padding_mask has dtype torch.int64"):
+    with pytest.raises(TypeError, match=r"key_padding_mask has dtype torch\.int64"):
         merge_layer_masks(torch.zeros(2, 5).long(), None, False, SIZES, torch.zeros(1))

@@ -2,15 +2,17 @@
 
 Read it in this order; a module imports only those above it:
 
-``masks``       which query may attend to which key
-``layer``       how a multi-head attention layer is called, checked and converted
-``attention``   scaled dot-product attention, and multi-head attention written in two ways
-``corpus``      the offline corpus: docstrings of installed libraries, read from their source
-``data``        the news, from a folder, the hub or the offline corpus
-``tokens``      a tokenizer, and batches
-``classifier``  a small text classifier around any attention layer
-``training``    a training loop, and predictions
-``plots``       figures that carry a text alternative
+``masks``            which query may attend to which key
+``layer``            how a multi-head attention layer is called, checked and converted
+``attention``        scaled dot-product attention, and multi-head attention written in two ways
+``numpy_attention``  the same layer in NumPy alone, which imports none of the others
+``corpus``           the offline corpus: docstrings of installed libraries, read from their source
+``data``             the news, from a folder, the hub or the offline corpus
+``tokens``           a tokenizer, and batches
+``classifier``       a small text classifier around any attention layer
+``training``         a training loop, and predictions
+``plots``            figures that carry a text alternative
+``checks``           what a reader calls to test what they wrote, one check for each exercise
 """
 
 import warnings

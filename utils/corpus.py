@@ -29,8 +29,8 @@ SKIPPED = {"tests", "testing", "_vendor", "externals", "extern"}  # folders
 
 # A library's name would give the label away, in its own docstrings and in the others'.
 _NAMES = re.compile(
-    r"(?<![a-z])(?:matplotlib|mpl|pyplot|plt|networkx|nx|numpy|np|pandas|pd|sklearn"
-    r"|scikit[- ]learn)(?![a-z])"
+    r"matplotlib|pyplot|pylab|networkx|numpy|pandas|sklearn|scikit(?:[-_ ]learn)?"
+    r"|(?<![a-z])(?:mpl|plt|nx|np|pd)(?![a-z])"
 )
 
 
@@ -77,7 +77,10 @@ def _documents(name: str, package: str) -> list[str]:
 def _docstrings(path: Path) -> Iterator[str]:
     """Give the long docstrings of one file, cleaned."""
     with warnings.catch_warnings(action="ignore"):  # of escapes in other people's strings
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        try:
+            tree = ast.parse(path.read_bytes())
+        except (SyntaxError, ValueError):
+            return  # not for this version of Python, such as a template
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             text = _NAMES.sub(" ", inspect.cleandoc(ast.get_docstring(node) or "").lower())

@@ -114,7 +114,7 @@ def _from_folder(folder: Path) -> DatasetDict:
 def _read(file: Path) -> list[dict[str, Any]]:
     """Read a file with one JSON object in each line; rows are counted from 1."""
     rows = []
-    with file.open(encoding="utf-8") as lines:
+    with file.open("rb") as lines:  # bytes, so that a row that is not UTF-8 has a number as well
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
@@ -135,7 +135,7 @@ def _checked(row: Any, where: str) -> dict[str, Any]:
     text, label, label_text = (row[name] for name in FEATURES)
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"{where}: the text is empty.")
-    known = isinstance(label, int) and label in range(len(LABELS))
+    known = type(label) is int and label in range(len(LABELS))  # True is an int as well
     if not known or label_text != LABELS[label]:
         names = ", ".join(f"{i} {name}" for i, name in enumerate(LABELS))
         raise ValueError(f"{where}: unknown label {label!r} {label_text!r}; known are {names}.")
@@ -166,7 +166,8 @@ def _hub_revision() -> str | None:
 
     def ask() -> None:
         try:
-            answer = get_session().get(url, timeout=PROBE_SECONDS).raise_for_status()
+            answer = get_session().get(url, timeout=PROBE_SECONDS)
+            answer.raise_for_status()
             commits = answer.json()  # newest first
             found.extend(c["id"] for c in commits if datetime.fromisoformat(c["date"]) < HUB_DATE)
         except Exception:

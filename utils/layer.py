@@ -59,6 +59,8 @@ class AttentionLayer(nn.Module):
         self.dropout = dropout
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim
+        if self.kdim < 1 or self.vdim < 1:
+            raise ValueError(f"kdim ({self.kdim}) and vdim ({self.vdim}) must be at least 1.")
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
 
     def attend(
@@ -123,6 +125,11 @@ class AttentionLayer(nn.Module):
         ValueError, TypeError
             for inputs or masks whose shapes or dtypes do not fit
         """
+        if query.dim() not in (2, 3) or not query.dim() == key.dim() == value.dim():
+            raise ValueError(
+                f"query, key and value have {query.dim()}, {key.dim()} and {value.dim()} "
+                "dimensions; expected 3 each, (batch, length, width), or 2 each without a batch."
+            )
         has_batch = query.dim() == 3
         if not has_batch:
             query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
@@ -146,10 +153,9 @@ class AttentionLayer(nn.Module):
         widths = {"query": self.embed_dim, "key": self.kdim, "value": self.vdim}
         tensors = {"query": query, "key": key, "value": value}
         for name, x in tensors.items():
-            if x.dim() != 3 or x.shape[-1] != widths[name]:
+            if x.shape[-1] != widths[name]:
                 raise ValueError(
-                    f"{name} has shape {tuple(x.shape)}; expected (batch, length, {widths[name]}), "
-                    "and query, key and value all with a batch dimension or all without."
+                    f"{name} has shape {tuple(x.shape)}; expected (batch, length, {widths[name]})."
                 )
         if not len(query) == len(key) == len(value):
             raise ValueError(

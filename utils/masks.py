@@ -19,6 +19,31 @@ from torch import Tensor
 BLOCKED = float("-inf")
 
 
+def valid_length_mask(lengths: Tensor, num_keys: int) -> Tensor:
+    """Allow the first ``lengths`` keys; what follows them is padding.
+
+    Parameters
+    ----------
+    lengths : Tensor of shape (...), int64, from 0 to S, such as (B,): one length for each sequence
+    num_keys : int, S
+
+    Returns
+    -------
+    Tensor of shape (..., S), bool, True = allowed
+
+    Raises
+    ------
+    ValueError
+        if a length is negative or larger than ``num_keys``
+    """
+    if ((lengths < 0) | (lengths > num_keys)).any():
+        raise ValueError(
+            f"the lengths go from {lengths.min().item()} to {lengths.max().item()}; they must lie "
+            f"between 0 and the number of keys, {num_keys}."
+        )
+    return torch.arange(num_keys, device=lengths.device) < lengths.unsqueeze(-1)
+
+
 def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
     """Let query ``t`` attend to keys ``0 … t`` only.
 
@@ -82,8 +107,9 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
         # The softmax of a row of -inf is 0/0. An empty row keeps its scores and is zeroed after.
         scores = scores.masked_fill(~(mask | empty), BLOCKED)
     else:
-        empty = (mask == BLOCKED).all(dim=-1, keepdim=True)
-        scores = scores + mask.to(scores.dtype).masked_fill(empty, 0.0)
+        scores = scores + mask.to(scores.dtype)
+        empty = (scores == BLOCKED).all(dim=-1, keepdim=True)
+        scores = scores.masked_fill(empty, 0.0)
     return scores.softmax(dim=-1).masked_fill(empty, 0.0)
 
 

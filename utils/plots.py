@@ -73,6 +73,7 @@ def plot_losses(histories: dict[str, pd.DataFrame]) -> DescribedFigure:
     rows = rows.rename(columns=columns).melt(
         ["model", "epoch"], list(columns.values()), "documents", "loss"
     )
+    rows = rows.dropna()  # a model trained without validation has one curve
     rows["model"] = pd.Categorical(rows["model"], list(histories))  # in the order given
     plot = (
         p9.ggplot(rows, p9.aes("epoch", "loss", color="documents", linetype="documents"))
@@ -95,10 +96,13 @@ def _whole_numbers(limits: tuple[float, float]) -> list[float]:
 
 def _fall(history: pd.DataFrame) -> str:
     first, last = history.iloc[0], history.iloc[-1]
-    return (
-        f"training loss from {first.train_loss:.2f} to {last.train_loss:.2f} and validation loss "
-        f"from {first.val_loss:.2f} to {last.val_loss:.2f} in {len(history)} epochs"
-    )
+    curves = {"training": "train_loss", "validation": "val_loss"}
+    falls = [
+        f"{name} loss from {first[column]:.2f} to {last[column]:.2f}"
+        for name, column in curves.items()
+        if not history[column].isna().any()
+    ]
+    return f"{' and '.join(falls)} in {len(history)} epochs"
 
 
 def plot_confusion(
@@ -114,8 +118,10 @@ def plot_confusion(
     Raises
     ------
     ValueError
-        if the two are not equally long
+        if the two are not equally long, or a label has no name
     """
+    if unnamed := {*labels, *predicted} - set(range(len(class_names))):
+        raise ValueError(f"there is no class name for the labels {sorted(unnamed)}.")
     counts = confusion_matrix(labels, predicted, labels=range(len(class_names)))
     figure, axes = plt.subplots(figsize=(5.5, 4.5))
     names = list(class_names)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
 from datasets import Dataset
+from tokenizers import Tokenizer
 from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerFast
@@ -58,7 +60,30 @@ def train_tokenizer(texts: list[str], vocab_size: int = 1000) -> PreTrainedToken
     """
     if not texts:
         raise ValueError("A tokenizer needs texts to be trained on; got none.")
-    return minilm_tokenizer().train_new_from_iterator(texts, vocab_size, show_progress=False)
+    base = minilm_tokenizer()
+    # The trainer numbers the pieces of one letter as it meets them, in an order that differs from
+    # run to run, and settles ties by these numbers. Naming them beforehand fixes the order.
+    letters = {
+        f"##{letter}" for text in texts for word in _words(base, text) for letter in word[1:]
+    }
+    trained = base.train_new_from_iterator(
+        texts, vocab_size, new_special_tokens=sorted(letters), show_progress=False
+    )
+    state = json.loads(trained.backend_tokenizer.to_str())
+    state["added_tokens"] = [t for t in state["added_tokens"] if t["content"] not in letters]
+    backend = Tokenizer.from_str(json.dumps(state))
+    names = {name: getattr(base, name) for name in ("pad_token", "unk_token", "cls_token",
+                                                    "sep_token", "mask_token")}  # fmt: skip
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, model_max_length=base.model_max_length, **names
+    )
+
+
+def _words(tokenizer: PreTrainedTokenizerFast, text: str) -> list[str]:
+    """Give the words that the tokenizer would cut into pieces."""
+    backend = tokenizer.backend_tokenizer
+    normal = backend.normalizer.normalize_str(text)
+    return [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(normal)]
 
 
 def make_dataloader(

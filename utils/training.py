@@ -61,14 +61,15 @@ def train(
     if one_cycle:
         schedule = OneCycleLR(optimizer, learning_rate, steps)
     history = []
-    with tqdm(total=steps, desc=name, mininterval=0.5) as bar:
+    with tqdm(total=steps, desc=name, mininterval=0.5, ncols=78) as bar:
         for epoch in range(1, epochs + 1):
             start = time.perf_counter()
             train_loss = _train_epoch(model, train_dl, optimizer, schedule, bar)
             seconds = time.perf_counter() - start
             val_loss, val_accuracy = evaluate(model, val_dl) if val_dl else (nan, nan)
             history.append((epoch, train_loss, val_loss, val_accuracy, seconds))
-            bar.set_postfix(train_loss=f"{train_loss:.3f}", val_accuracy=f"{val_accuracy:.3f}")
+            accuracy = {"val_acc": f"{val_accuracy:.3f}"} if val_dl else {}
+            bar.set_postfix({"loss": f"{train_loss:.3f}"} | accuracy)
     columns = ["epoch", "train_loss", "val_loss", "val_accuracy", "seconds"]
     return pd.DataFrame(history, columns=columns)
 
