@@ -35,7 +35,7 @@ lint: $(VENV)/.dev ## format, lint, types, spelling, workflows
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else \
 		echo "actionlint is not installed here, so only zizmor has read the workflows."; fi
 
-notebooks: $(VENV)/.book ## execute chapters in place and stamp them (some: CHAPTERS="08 09")
+notebooks: $(VENV)/.appendix ## execute chapters in place and stamp them (some: CHAPTERS="08 09")
 	$(BIN)/python -m tools.notebooks execute $(CHAPTERS)
 
 serve: book ## build the book and serve it at http://localhost:8000
@@ -64,6 +64,11 @@ endif
 $(VENV)/.book: $(PINS) | $(BIN)/python
 	@echo "Installing what the book needs; the first time takes a few minutes."
 	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.appendix: $(VENV)/.book
+	@echo "Installing what only the appendix needs."
+	$(PIP) -c constraints.txt -e ".[appendix]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.book

@@ -11,11 +11,28 @@ from utils.masks import (
     masked_softmax,
     merge_layer_masks,
     to_additive,
+    valid_length_mask,
 )
 
 INF = float("inf")
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
 SIZES = (2, 3, 4, 5)  # B, H, T, S
+
+
+def test_valid_lengths_allow_that_many_keys():
+    expected = torch.tensor([[1, 1, 0], [0, 0, 0], [1, 1, 1]], dtype=torch.bool)
+    assert torch.equal(valid_length_mask(torch.tensor([2, 0, 3]), 3), expected)
+
+
+def test_a_valid_length_for_each_query_may_give_the_causal_mask():
+    lengths = torch.arange(1, 5).expand(2, 4)  # (B, T)
+    assert torch.equal(valid_length_mask(lengths, 4), causal_mask(4, 4).expand(2, 4, 4))
+
+
+@pytest.mark.parametrize("lengths", [[2, 4], [-1, 2]])
+def test_a_length_that_no_sequence_can_have_is_refused(lengths):
+    with pytest.raises(ValueError, match=r"the lengths go from .* the number of keys, 3\."):
+        valid_length_mask(torch.tensor(lengths), 3)
 
 
 def test_causal_mask_allows_the_keys_up_to_the_query():

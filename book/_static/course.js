@@ -11,3 +11,8 @@ document.getElementById("pst-primary-sidebar")?.setAttribute("role", "complement
 for (const corner of document.querySelectorAll("table.dataframe th:empty")) {
   corner.replaceWith(document.createElement("td"));
 }
+// The entries of the bibliography are not the list items that its role promises.
+for (const list of document.querySelectorAll(".citation-list")) {
+  list.removeAttribute("role");
+  for (const entry of list.querySelectorAll(".citation")) entry.removeAttribute("role");
+}

@@ -1,13 +1,12 @@
 """The set-up cell of each chapter works as it would in an empty Colab runtime.
 
-As near as can be had without Colab: a new environment that holds torch and a kernel and nothing
-else of ours, away from the checkout. The set-up cell must bring the course's package and leave
-torch alone; the repository's address is replaced by the checkout, whose last commit is installed.
-With COLAB_FULL=1 the rest of the chapter is then run as well.
+As near as can be had without Colab: a new environment that holds torch, JAX, Keras and a kernel
+and nothing else of ours, away from the checkout. The set-up cell must bring the course's package
+and leave torch alone; the repository's address is replaced by the checkout, whose last commit is
+installed. With COLAB_FULL=1 the rest of the chapter is then run as well.
 """
 
 import os
-import re
 import subprocess
 import venv
 from pathlib import Path
@@ -47,14 +46,12 @@ def torch_files(environment: Path) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory):
-    """An environment with torch and a kernel; what Colab has besides is not needed."""
+    """An environment with a kernel, torch, JAX and Keras; what Colab has besides is not needed."""
     environment = tmp_path_factory.mktemp("colab") / "runtime"
     venv.create(environment, with_pip=True)
-    pins = re.findall(
-        r"^(?:torch|ipykernel|nbclient)==\S+", (ROOT / "requirements.txt").read_text(), re.MULTILINE
-    )
-    assert len(pins) == 3
-    in_folder(environment, environment / "bin" / "pip", "install", "-qq", *pins)
+    packages = ("ipykernel", "nbclient", "torch", "jax", "keras")
+    pins = ("-c", ROOT / "constraints.txt")
+    in_folder(environment, environment / "bin" / "pip", "install", "-qq", *pins, *packages)
     return environment
 
 

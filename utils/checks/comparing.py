@@ -1,0 +1,84 @@
+"""How a check says what is wrong: in words, and by name where the mistake is a known one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+RIGHT = "Right."
+
+
+class FaultError(Exception):
+    """What is wrong with a reader's solution, in one sentence."""
+
+
+def check(run: Callable[..., None]) -> Callable[..., str]:
+    """Make a check of a function that raises ``FaultError``: it returns what to tell the reader.
+
+    The result is "Right." or a sentence that starts with "Not yet:".
+    """
+
+    @functools.wraps(run)
+    def checked(*args: Any, **kwargs: Any) -> str:
+        try:
+            run(*args, **kwargs)
+        except FaultError as fault:
+            return f"Not yet: {fault}"
+        return RIGHT
+
+    return checked
+
+
+def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call what the reader wrote; an error in it becomes a fault that quotes the error."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:  # the reader's code may raise anything
+        raise FaultError(f"your code raised {type(error).__name__}: {error}") from error
+
+
+def compare(
+    got: Any,
+    expected: Tensor,
+    what: str,
+    mistakes: Mapping[str, Tensor] | None = None,
+    atol: float = 1e-5,
+) -> None:
+    """Raise ``FaultError`` unless ``got`` is the tensor expected.
+
+    Parameters
+    ----------
+    got : what the reader's code returned
+    expected : Tensor
+    what : str, the name of the thing in a sentence, such as "the output"
+    mistakes : from a sentence that names a mistake to the result that it gives. The first one that
+        ``got`` equals is what the reader is told
+    atol : float, how far a number may be off
+    """
+    if not isinstance(got, Tensor):
+        raise FaultError(f"{what} should be a tensor; got {type(got).__name__}.")
+    for mistake, wrong in (mistakes or {}).items():
+        if _equal(got, wrong, atol) and not _equal(wrong, expected, atol):
+            raise FaultError(mistake)
+    if got.shape != expected.shape:
+        raise FaultError(f"{what} has shape {tuple(got.shape)}; expected {tuple(expected.shape)}.")
+    if not _equal(got, expected, atol):
+        if got.is_floating_point() and got.isnan().any():
+            raise FaultError(f"{what} has {int(got.isnan().sum())} entries that are NaN.")
+        difference = (got.double() - expected.double()).abs()
+        where = tuple(int(i) for i in torch.unravel_index(difference.argmax(), difference.shape))
+        raise FaultError(
+            f"{what} is wrong at {list(where)}: {got[where].item():.4g} instead of "
+            f"{expected[where].item():.4g} (the largest of {int((difference > atol).sum())} "
+            "differences)."
+        )
+
+
+def _equal(first: Tensor, second: Tensor, atol: float) -> bool:
+    if first.shape != second.shape:
+        return False
+    return torch.allclose(first.double(), second.double(), atol=atol, rtol=1e-4, equal_nan=True)
