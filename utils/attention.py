@@ -4,7 +4,8 @@
 ``MultiHeadAttention`` is the same function with one projection each and a reshape. How they are
 called, and how their weights convert from and to PyTorch's layer, is in ``utils.layer``.
 
-Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim`` = H * D_head.
+Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim``, which is H * D_head unless a
+layer is given a ``head_dim`` of its own.
 
 Source: Vaswani and others 2017, "Attention Is All You Need", sections 3.2.1 and 3.2.2.
 """
@@ -147,10 +148,16 @@ class NaiveMultiHeadAttention(AttentionLayer):
 class MultiHeadAttention(AttentionLayer):
     """Multi-head attention with one projection each for query, key and value, and a reshape.
 
-    Parameters, call and errors are those of ``utils.layer.AttentionLayer``.
+    Parameters, call and errors are those of ``utils.layer.AttentionLayer``. One more parameter:
+
+    positions : nn.Module or None, what tells the layer where the tokens stand. It is called with
+        the queries (B, H, T, D_head), the keys (B, H, S, D_head) and the mask (in the convention of
+        ``utils.masks``, or None), and returns the three as the layer is to use them. Its kinds are
+        in ``utils.positions``
 
     Where there are few queries and many keys, the layer does not project the keys and values:
     products associate, and it is cheaper to bring the query to the keys (``_attend_absorbed``).
+    With ``positions`` it always projects them, because these change the keys.
 
     Source: Vaswani and others 2017, section 3.2.2.
     """
@@ -163,24 +170,34 @@ class MultiHeadAttention(AttentionLayer):
         bias: bool = True,
         kdim: int | None = None,
         vdim: int | None = None,
+        *,
+        head_dim: int | None = None,
+        positions: nn.Module | None = None,
     ) -> None:
-        super().__init__(embed_dim, num_heads, dropout, bias, kdim, vdim)
-        self.q_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
-        self.k_proj = nn.Linear(self.kdim, embed_dim, bias=bias)
-        self.v_proj = nn.Linear(self.vdim, embed_dim, bias=bias)
+        super().__init__(embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=head_dim)
+        inner_dim = num_heads * self.head_dim  # D, unless head_dim is given
+        self.q_proj = nn.Linear(embed_dim, inner_dim, bias=bias)
+        self.k_proj = nn.Linear(self.kdim, inner_dim, bias=bias)
+        self.v_proj = nn.Linear(self.vdim, inner_dim, bias=bias)
+        self.positions = positions
         self.reset_parameters()
 
     def projections(self, name: str) -> list[nn.Linear]:
-        """The one projection called ``name``, of shape (D, width): its rows are the heads' rows."""
+        """The one projection called ``name``, (H * D_head, width): its rows are the heads' rows."""
         return [getattr(self, f"{name}_proj")]
 
+    def _check_convertible(self) -> None:
+        super()._check_convertible()
+        if self.positions is not None:
+            raise ValueError("PyTorch's layer knows no positions; take the layer without them.")
+
     def split_heads(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, H, T, D_head)."""
+        """(B, T, H * D_head) -> (B, H, T, D_head)."""
         B, T, _ = x.shape
         return x.view(B, T, self.num_heads, self.head_dim).transpose(1, 2)
 
     def join_heads(self, x: Tensor) -> Tensor:
-        """(B, H, T, D_head) -> (B, T, D)."""
+        """(B, H, T, D_head) -> (B, T, H * D_head)."""
         return x.transpose(1, 2).flatten(2)
 
     def attend(
@@ -194,6 +211,8 @@ class MultiHeadAttention(AttentionLayer):
         else:
             k = self.split_heads(self.k_proj(key))  # (B, H, S, D_head)
             v = self.split_heads(self.v_proj(value))  # (B, H, S, D_head)
+            if self.positions is not None:
+                q, k, mask = self.positions(q, k, mask)
             if not need_weights:  # the fused kernel never stores the weights
                 fused = F.scaled_dot_product_attention(q, k, v, mask, dropout_p)
                 return self.join_heads(fused), None
@@ -203,13 +222,14 @@ class MultiHeadAttention(AttentionLayer):
     def _absorbing_is_cheaper(self, T: int, S: int) -> bool:
         """Compare multiply-adds for each sequence: project every key and value, or bring q to them.
 
-        projecting: S (kdim + vdim) D for the projections, then 2 T S D
-        absorbing: T (kdim + vdim) D to bring the queries there and back, then T S (kdim + vdim) H
+        With E = H * D_head,
+        projecting: S (kdim + vdim) E for the projections, then 2 T S E
+        absorbing: T (kdim + vdim) E to bring the queries there and back, then T S (kdim + vdim) H
         """
-        width = self.kdim + self.vdim
-        projecting = S * width * self.embed_dim + 2 * T * S * self.embed_dim
-        absorbing = T * width * self.embed_dim + T * S * width * self.num_heads
-        return absorbing < projecting
+        width, inner_dim = self.kdim + self.vdim, self.num_heads * self.head_dim
+        projecting = S * width * inner_dim + 2 * T * S * inner_dim
+        absorbing = T * width * inner_dim + T * S * width * self.num_heads
+        return absorbing < projecting and self.positions is None
 
     def _attend_absorbed(
         self, q: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float

@@ -4,7 +4,8 @@ A layer derives from ``AttentionLayer`` and writes one method, ``attend``. It is
 ``torch.nn.MultiheadAttention(..., batch_first=True)`` is, with the same meaning of every argument,
 and its weights convert from and to that class exactly.
 
-Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim`` = H * D_head.
+Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim``. D = H * D_head, unless a layer
+is given a ``head_dim`` of its own; H * D_head is then the width of the joined heads.
 """
 
 from __future__ import annotations
@@ -23,15 +24,18 @@ class AttentionLayer(nn.Module):
     Parameters
     ----------
     embed_dim : int, the model's width D
-    num_heads : int, H, a divisor of ``embed_dim``
+    num_heads : int, H, a divisor of ``embed_dim`` if there is no ``head_dim``
     dropout : float, the share of attention weights set to zero in training
     bias : bool, whether the four projections add a bias
     kdim, vdim : int or None, the width of the keys and of the values; None means ``embed_dim``
+    head_dim : int or None, D_head, the width of a head; None means ``embed_dim / num_heads``, as
+        in the paper. PyTorch's layer has no such choice
 
     Raises
     ------
     ValueError
-        if ``embed_dim`` is not a multiple of ``num_heads``, or a size or the dropout is impossible
+        if ``embed_dim`` is not a multiple of ``num_heads`` and no ``head_dim`` is given, or a size
+        or the dropout is impossible
     """
 
     batch_first = True
@@ -44,29 +48,33 @@ class AttentionLayer(nn.Module):
         bias: bool = True,
         kdim: int | None = None,
         vdim: int | None = None,
+        *,
+        head_dim: int | None = None,
     ) -> None:
         super().__init__()
-        if embed_dim < 1 or num_heads < 1 or embed_dim % num_heads:
+        if embed_dim < 1 or num_heads < 1 or (head_dim is None and embed_dim % num_heads):
             raise ValueError(
                 f"embed_dim ({embed_dim}) must be a positive multiple of num_heads ({num_heads}): "
                 "each head gets embed_dim / num_heads dimensions."
             )
+        if head_dim is not None and head_dim < 1:
+            raise ValueError(f"head_dim ({head_dim}) must be at least 1.")
         if not 0.0 <= dropout <= 1.0:
             raise ValueError(f"dropout is a probability between 0 and 1; got {dropout}.")
         self.embed_dim = embed_dim
         self.num_heads = num_heads
-        self.head_dim = embed_dim // num_heads
+        self.head_dim = embed_dim // num_heads if head_dim is None else head_dim
         self.dropout = dropout
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim
         if self.kdim < 1 or self.vdim < 1:
             raise ValueError(f"kdim ({self.kdim}) and vdim ({self.vdim}) must be at least 1.")
-        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
+        self.out_proj = nn.Linear(num_heads * self.head_dim, embed_dim, bias=bias)
 
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the heads side by side, (B, T, D), and the weights, (B, H, T, S) or None.
+        """Return the heads side by side, (B, T, H * D_head), and the weights, (B, H, T, S) or None.
 
         ``mask`` broadcasts to (B, H, T, S), in the convention of ``utils.masks``.
         """
@@ -168,6 +176,13 @@ class AttentionLayer(nn.Module):
                 "every key needs one value."
             )
 
+    def _check_convertible(self) -> None:
+        if self.num_heads * self.head_dim != self.embed_dim:
+            raise ValueError(
+                f"this layer's {self.num_heads} heads are {self.head_dim} wide; heads of PyTorch's "
+                "layer are embed_dim / num_heads wide, so the weights have no place there."
+            )
+
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> Self:
         """Build this layer with the weights, dtype, device and mode of PyTorch's, copied exactly.
@@ -175,13 +190,15 @@ class AttentionLayer(nn.Module):
         Raises
         ------
         ValueError
-            for a module with ``add_bias_kv`` or ``add_zero_attn``, which are not in the paper
+            for a module with ``add_bias_kv`` or ``add_zero_attn``, which are not in the paper, or
+            if this layer is of a kind that PyTorch's cannot be
         """
         if module.bias_k is not None or module.add_zero_attn:
             raise ValueError("add_bias_kv and add_zero_attn have no counterpart in this layer.")
         bias = module.in_proj_bias is not None
         size = (module.embed_dim, module.num_heads)
         layer = cls(*size, module.dropout, bias, module.kdim, module.vdim)
+        layer._check_convertible()
         layer.to(module.out_proj.weight).train(module.training)
         with torch.no_grad():
             for name, weight, packed_bias in _torch_projections(module):
@@ -195,7 +212,14 @@ class AttentionLayer(nn.Module):
         return layer
 
     def to_torch(self) -> nn.MultiheadAttention:
-        """Build PyTorch's layer (batch first) with this layer's weights, dtype, device and mode."""
+        """Build PyTorch's layer (batch first) with this layer's weights, dtype, device and mode.
+
+        Raises
+        ------
+        ValueError
+            if PyTorch's layer cannot be what this one is
+        """
+        self._check_convertible()
         weight, bias = self.out_proj.weight, self.out_proj.bias
         module = nn.MultiheadAttention(
             self.embed_dim,

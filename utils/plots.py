@@ -18,6 +18,7 @@ from torch import Tensor
 
 # Okabe and Ito 2008, "Color Universal Design": told apart by readers of every colour vision.
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+LOSSES = {"train_loss": "training", "val_loss": "validation"}  # column: what it is called
 
 
 class DescribedFigure:
@@ -68,10 +69,9 @@ def plot_losses(histories: dict[str, pd.DataFrame]) -> DescribedFigure:
     """
     if not histories:
         raise ValueError("there is no history to plot; give {name: history}.")
-    columns = {"train_loss": "training", "val_loss": "validation"}
     rows = pd.concat([history.assign(model=name) for name, history in histories.items()])
-    rows = rows.rename(columns=columns).melt(
-        ["model", "epoch"], list(columns.values()), "documents", "loss"
+    rows = rows.rename(columns=LOSSES).melt(
+        ["model", "epoch"], list(LOSSES.values()), "documents", "loss"
     )
     rows = rows.dropna()  # a model trained without validation has one curve
     rows["model"] = pd.Categorical(rows["model"], list(histories))  # in the order given
@@ -96,10 +96,9 @@ def _whole_numbers(limits: tuple[float, float]) -> list[float]:
 
 def _fall(history: pd.DataFrame) -> str:
     first, last = history.iloc[0], history.iloc[-1]
-    curves = {"training": "train_loss", "validation": "val_loss"}
     falls = [
         f"{name} loss from {first[column]:.2f} to {last[column]:.2f}"
-        for name, column in curves.items()
+        for column, name in LOSSES.items()
         if not history[column].isna().any()
     ]
     return f"{' and '.join(falls)} in {len(history)} epochs"

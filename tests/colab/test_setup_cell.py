@@ -3,7 +3,8 @@
 As near as can be had without Colab: a new environment that holds torch, JAX, Keras and a kernel
 and nothing else of ours, away from the checkout. The set-up cell must bring the course's package
 and leave torch alone; the repository's address is replaced by the checkout, whose last commit is
-installed. With COLAB_FULL=1 the rest of the chapter is then run as well.
+installed, and from which the kept results of a chapter are fetched. With COLAB_FULL=1 the rest of
+the chapter is then run as well.
 """
 
 import os
@@ -20,6 +21,7 @@ from tools.notebooks import ROOT, chapters
 
 pytestmark = pytest.mark.colab
 ADDRESS = f"git+https://github.com/{slug()}.git"
+FILES = f"https://github.com/{slug()}/raw/main/"
 REPORT = "import torch, utils; print(torch.__version__, utils.__file__)"
 
 
@@ -68,7 +70,8 @@ def execute(runtime: Path, folder: Path, cells: list) -> nbformat.NotebookNode:
 def test_set_up_cell_brings_the_package_and_leaves_torch_alone(path, runtime, tmp_path):
     cells = nbformat.read(path, as_version=4).cells
     (number,) = [n for n, cell in enumerate(cells) if ADDRESS in cell.source]
-    cells[number].source = cells[number].source.replace(ADDRESS, f"git+{ROOT.as_uri()}")
+    for address, here in ((ADDRESS, f"git+{ROOT.as_uri()}"), (FILES, f"{ROOT.as_uri()}/")):
+        cells[number].source = cells[number].source.replace(address, here)
     before = torch_files(runtime)
     assert before
 

@@ -1,6 +1,7 @@
 """The chapters as they are committed: current, whole, readable by everyone, and no leak in them."""
 
 import os
+import re
 
 import nbformat
 import pytest
@@ -38,3 +39,14 @@ def test_chapter_is_in_order(path):
 def test_chapter_quotes_no_article(path, articles):
     found = quotations(nbformat.read(path, as_version=4), path.name, articles)
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("path", chapters([]), ids=lambda path: path.stem)
+def test_kept_results_lie_beside_the_chapter_and_are_fetched_in_colab(path):
+    kept = {file.name for file in path.parent.glob(f"results/{path.stem[:2]}-*.csv")}
+    set_up, *others = [
+        c.source for c in nbformat.read(path, as_version=4).cells if "utils" in c.source
+    ]
+    fetched = set(re.findall(r"/notebooks/results/([\w-]+\.csv)", set_up))
+    used = set(re.findall(r"results/([\w-]+\.csv)", "\n".join(others)))
+    assert kept == fetched == used

@@ -1,0 +1,212 @@
+"""Experiments: many configurations, many seeds, one table, and how sure the table can be.
+
+A run is a function of a configuration and a seed that returns numbers by name. ``run_all`` runs
+all that are asked for, keeps each result at once, and so goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import io
+import os
+import time
+import tokenize
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy import stats
+from tqdm import tqdm
+
+CONFIDENCE = 0.95
+LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+
+
+def run_all(
+    run: Callable[..., Mapping[str, float]],
+    configurations: Sequence[Mapping[str, Any]],
+    seeds: Iterable[int],
+    file: str | None = None,
+    code: Sequence[Any] = (),
+    name: str = "runs",
+) -> pd.DataFrame:
+    """Call ``run(seed=seed, **configuration)`` for every configuration and seed.
+
+    Parameters
+    ----------
+    run : function that returns a number for each thing measured
+    configurations : dicts with the same keys, whose values are words or numbers
+    seeds : the seeds, the same for each configuration, so that results can be paired
+    file : str or None, a CSV file that keeps each result as soon as it is there. What it already
+        holds is not run again. None keeps nothing
+    code : functions, classes or modules on which the results depend, besides ``run``
+    name : str, what the progress bar says
+
+    Returns
+    -------
+    DataFrame with one row for each configuration and seed, in the order asked for; its columns are
+    the configuration's keys, ``seed``, what ``run`` returned, and ``seconds``
+
+    Raises
+    ------
+    ValueError
+        if there is nothing to run, the keys of the configurations differ, or ``file`` was made by
+        other code
+    """
+    asked = [{**configuration, "seed": seed} for configuration in configurations for seed in seeds]
+    if not asked or any(row.keys() != asked[0].keys() for row in asked):
+        raise ValueError("run_all needs configurations, all with the same keys, and seeds.")
+    source = code_hash(run, *code)
+    done = {} if file is None else _read(Path(file), source, list(asked[0]))
+    missing = [row for row in asked if _key(row) not in done]
+    for row in tqdm(missing, desc=name, ncols=78, disable=not missing):
+        start = time.perf_counter()
+        result = {**row, **run(**row)}
+        result["seconds"] = round(time.perf_counter() - start, 3)
+        done[_key(row)] = result
+        if file is not None:
+            _write(Path(file), source, list(done.values()))
+    return pd.DataFrame([done[_key(row)] for row in asked])
+
+
+def code_hash(*code: Any) -> str:
+    """Hash the source of functions, classes or modules, without comments and white space."""
+    digest = hashlib.sha256()
+    for thing in code:
+        lines = io.StringIO(inspect.cleandoc(inspect.getsource(thing)))
+        words = [t.string for t in tokenize.generate_tokens(lines.readline) if t.type not in LAYOUT]
+        digest.update("".join("".join(words).split()).encode())
+    return digest.hexdigest()
+
+
+def fetch_results(url: str) -> None:
+    """Fetch a file of kept results into the folder ``results``, where a chapter looks for it.
+
+    Raises
+    ------
+    RuntimeError
+        if the file cannot be fetched
+    """
+    file = Path("results") / url.rpartition("/")[2]
+    try:
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            text = answer.read().decode()
+    except OSError as error:
+        raise RuntimeError(
+            f"{url} could not be fetched ({error}). Without it the chapter runs all of its "
+            "experiments itself, which takes long; try again when there is a network."
+        ) from error
+    _replace(file, text)
+
+
+def mean_intervals(results: pd.DataFrame, by: str | list[str], value: str) -> pd.DataFrame:
+    """Give the mean over the seeds for each group, with a bootstrap interval of 95 %.
+
+    Parameters
+    ----------
+    by : the column or columns whose values make the groups
+    value : the column to average
+
+    Returns
+    -------
+    DataFrame, indexed by group, with ``mean``, ``low``, ``high`` and ``runs``
+
+    Source: Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13.
+    """
+    groups = results.groupby(by, sort=False)[value]
+    return pd.DataFrame({name: _interval(group) for name, group in groups}).T.rename_axis(by)
+
+
+def paired_differences(
+    results: pd.DataFrame, column: str, baseline: Any, value: str, pair: str | list[str] = "seed"
+) -> pd.DataFrame:
+    """Compare each value of a column with a baseline, run by run of the same seed.
+
+    Two runs of one seed share data and luck; the difference between them does not have it. So the
+    interval of the mean difference is narrower than two intervals of means side by side.
+
+    Parameters
+    ----------
+    column : what was varied, such as "layer"
+    baseline : its value that the others are compared with
+    value : the column to subtract
+    pair : the column or columns in which two runs of a pair agree
+
+    Returns
+    -------
+    DataFrame, indexed by the other values of ``column``, with ``mean`` (other minus baseline),
+    ``low``, ``high``, ``runs``, and ``above``: in how many pairs the other value is larger
+
+    Raises
+    ------
+    ValueError
+        if the baseline is not there, or a run lacks its partner
+    """
+    table = results.pivot(index=pair, columns=column, values=value)
+    if baseline not in table or table.isna().any(axis=None):
+        raise ValueError(
+            f"every {column} needs a run for each {pair}, and {baseline!r} must be among them."
+        )
+    differences = table.drop(columns=baseline).sub(table[baseline], axis=0)
+    order = [name for name in results[column].unique() if name != baseline]
+    rows = {name: _interval(differences[name]) for name in order}
+    above = (differences[order] > 0).sum()
+    return pd.DataFrame(rows).T.assign(above=above).rename_axis(column)
+
+
+def _interval(values: pd.Series) -> dict[str, float]:
+    """Give the mean and the percentile bootstrap interval; one run alone has no interval."""
+    sample, mean, low, high = values.to_numpy(float), float(values.mean()), np.nan, np.nan
+    if len(sample) > 1:
+        found = stats.bootstrap((sample,), np.mean, confidence_level=CONFIDENCE, rng=0,
+                                method="percentile", n_resamples=9999)  # fmt: skip
+        low, high = found.confidence_interval
+    return {"mean": mean, "low": float(low), "high": float(high), "runs": len(sample)}
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(f"{name}={value}" for name, value in row.items())
+
+
+def _read(file: Path, source: str, names: list[str]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Give the rows that the file holds, if this code made them."""
+    if not file.is_file():
+        return {}
+    if f"# code {source}\n" not in file.read_text(encoding="utf-8"):
+        raise ValueError(
+            f"{file} was made by other code than this. Remove it to run everything anew, or leave "
+            "out file= to keep nothing."
+        )
+    table = pd.read_csv(file, comment="#")
+    if unknown := set(names) - set(table):
+        raise ValueError(
+            f"{file} has no column {min(unknown)!r}: remove it to run everything anew."
+        )
+    rows: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
+    return {_key({name: row[name] for name in names}): row for row in rows}
+
+
+def _write(file: Path, source: str, rows: list[dict[str, Any]]) -> None:
+    chapter = file.name.partition("-")[0]
+    head = [
+        f"# code {source}",
+        f"# torch {torch.__version__}; rows that are missing here are run by:",
+        f"# make notebooks CHAPTERS={chapter}",
+    ]
+    _replace(file, "\n".join([*head, pd.DataFrame(rows).to_csv(index=False)]))
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write the file in one step, so that half of it never stands there."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = file.with_name(f"{file.name}.tmp")
+    try:
+        half.write_text(text, encoding="utf-8")
+        os.replace(half, file)
+    finally:
+        half.unlink(missing_ok=True)
