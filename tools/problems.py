@@ -7,7 +7,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from tools.leaks import article_runs, machine_path, output_texts
-from tools.stamp import cells_hash, code_cells, outputs_hash, utils_hashes
+from tools.stamp import cells_hash, code_cells, outputs_hash, results_hashes, utils_hashes
 
 MAX_LINES = 30  # of one code cell
 
@@ -27,11 +27,12 @@ def stale(nb: NotebookNode, name: str, root: Path) -> list[str]:
         found.append(f"{name}: its code cells changed after it was executed; {again}")
     if old.get("outputs") != outputs_hash(nb):
         found.append(f"{name}: its outputs are not those of its last whole execution; {again}")
-    now, before = utils_hashes(nb, root), old.get("utils", {})
-    changed = sorted(m for m in now.keys() | before.keys() if now.get(m) != before.get(m))
-    if changed:
-        modules = ", ".join(f"utils.{module}" for module in changed)
-        found.append(f"{name}: {modules} changed after it was executed; {again}")
+    for kind, now in (("utils", utils_hashes(nb, root)), ("results", results_hashes(nb, root))):
+        before = old.get(kind, {})
+        changed = sorted(m for m in now.keys() | before.keys() if now.get(m) != before.get(m))
+        if changed:
+            which = ", ".join(f"utils.{m}" if kind == "utils" else f"results/{m}" for m in changed)
+            found.append(f"{name}: {which} changed after it was executed; {again}")
     return found
 
 

@@ -1,7 +1,8 @@
 """The stamp of a chapter: what its outputs were made from.
 
 It stands in the notebook's metadata under ``course``: the word for the data that was used, and
-hashes of the code cells, of the outputs and of each ``utils`` module that the chapter uses.
+hashes of the code cells, of the outputs, of each ``utils`` module that the chapter uses and of each
+file of kept results that it names.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ def make_stamp(nb: NotebookNode, data: str, root: Path) -> dict[str, Any]:
         "cells": cells_hash(nb),
         "data": data,
         "outputs": outputs_hash(nb),
+        "results": results_hashes(nb, root),
         "utils": utils_hashes(nb, root),
     }
 
@@ -39,6 +42,18 @@ def cells_hash(nb: NotebookNode) -> str:
 def outputs_hash(nb: NotebookNode) -> str:
     """Hash the outputs of the code cells, with their metadata."""
     return _sha256([cell.outputs for cell in code_cells(nb)])
+
+
+def results_hashes(nb: NotebookNode, root: Path) -> dict[str, str]:
+    """Hash each file in ``notebooks/results`` that the code cells name."""
+    sources = "\n".join(cell.source for cell in code_cells(nb))
+    names = sorted(set(re.findall(r"\bresults/([\w-]+\.csv)", sources)))
+    files = {name: root / "notebooks" / "results" / name for name in names}
+    return {
+        name: hashlib.sha256(file.read_bytes()).hexdigest()
+        for name, file in files.items()
+        if file.is_file()
+    }
 
 
 def utils_hashes(nb: NotebookNode, root: Path) -> dict[str, str]:

@@ -14,8 +14,10 @@ ALT = "Two losses that fall together."
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The folder of a course: utils/ with data and masks, and an empty notebooks/."""
-    (tmp_path / "notebooks").mkdir()
+    """The folder of a course: utils/ with data and masks, and notebooks/ with results."""
+    (tmp_path / "notebooks" / "results").mkdir(parents=True)
+    for name in ("08-kept.csv", "09-other.csv"):
+        (tmp_path / "notebooks" / "results" / name).write_text("seed,accuracy\n0,0.9\n")
     (tmp_path / "utils").mkdir()
     (tmp_path / "utils" / "__init__.py").write_text("")
     (tmp_path / "utils" / "masks.py").write_text("PADDING = 0\n")
@@ -40,7 +42,7 @@ def root(tmp_path: Path) -> Path:
 def good(root: Path) -> nbformat.NotebookNode:
     """A chapter as it should be committed."""
     words = new_code_cell(
-        "from utils.data import load_news\n\nload_news()",
+        "from utils.data import load_news\n\nload_news()\nFILE = 'results/08-kept.csv'",
         execution_count=1,
         outputs=[new_output("stream", name="stdout", text="1,225 articles\n")],
     )

@@ -41,6 +41,14 @@ def other_package(nb, root):
     (root / "utils" / "__init__.py").write_text("LOUD = True\n")
 
 
+def other_results(nb, root):
+    (root / "notebooks" / "results" / "08-kept.csv").write_text("seed,accuracy\n0,0.8\n")
+
+
+def no_results(nb, root):
+    (root / "notebooks" / "results" / "08-kept.csv").unlink()
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -51,6 +59,8 @@ def other_package(nb, root):
         (other_module, "utils.data"),
         (other_module_beneath, "utils.masks changed"),
         (other_package, "utils.__init__ changed"),
+        (other_results, "results/08-kept.csv changed"),
+        (no_results, "results/08-kept.csv changed"),
     ],
 )
 def test_what_is_older_than_its_sources_is_stale(good, root, spoil, message):
@@ -69,6 +79,11 @@ def test_prose_may_change_without_executing_again(good, root):
 
 def test_a_module_that_the_chapter_does_not_use_may_change(good, root):
     (root / "utils" / "plots.py").write_text("new = 1\n")
+    assert problems(good, NAME, root) == []
+
+
+def test_results_that_the_chapter_does_not_name_may_change(good, root):
+    (root / "notebooks" / "results" / "09-other.csv").unlink()
     assert problems(good, NAME, root) == []
 
 
