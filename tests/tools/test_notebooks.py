@@ -55,7 +55,7 @@ def test_a_chapter_is_executed_stamped_and_without_problems(chapter, root, monke
     first = path.read_bytes()
     execute(path, root)
     assert path.read_bytes() == first, "a second execution changes nothing"
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert [p.name for p in path.parent.iterdir() if p.is_file()] == [path.name]
 
 
 def test_without_articles_the_word_is_none(chapter, root):
@@ -90,7 +90,7 @@ def test_what_may_not_be_published_is_not_written(chapter, root, monkeypatch, so
     with pytest.raises(SystemExit, match=message):
         execute(path, root)
     assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert [p.name for p in path.parent.iterdir() if p.is_file()] == [path.name]
 
 
 def test_a_failed_write_leaves_the_chapter_and_nothing_else(chapter, monkeypatch):
@@ -100,7 +100,7 @@ def test_a_failed_write_leaves_the_chapter_and_nothing_else(chapter, monkeypatch
     with pytest.raises(OSError, match="disk full"):
         write(new_notebook(), path)
     assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert [p.name for p in path.parent.iterdir() if p.is_file()] == [path.name]
 
 
 def stream(text, name="stdout"):
