@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import functools
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-RIGHT = "Right."
+WIDTH = 78  # columns that a page shows without scrolling
+
+
+class Answer(str):
+    """What a check tells the reader: a string that a notebook shows wrapped and without quotes."""
+
+    def __repr__(self) -> str:
+        return textwrap.fill(self, WIDTH)
+
+
+RIGHT = Answer("Right.")
 
 
 class FaultError(Exception):
     """What is wrong with a reader's solution, in one sentence."""
 
 
-def check(run: Callable[..., None]) -> Callable[..., str]:
+def check(run: Callable[..., None]) -> Callable[..., Answer]:
     """Make a check of a function that raises ``FaultError``: it returns what to tell the reader.
 
     The result is "Right." or a sentence that starts with "Not yet:".
     """
 
     @functools.wraps(run)
-    def checked(*args: Any, **kwargs: Any) -> str:
+    def checked(*args: Any, **kwargs: Any) -> Answer:
         try:
             run(*args, **kwargs)
         except FaultError as fault:
-            return f"Not yet: {fault}"
+            return Answer(f"Not yet: {fault}")
         return RIGHT
 
     return checked
