@@ -106,11 +106,16 @@ def test_configurations_must_agree_in_their_keys(configurations):
 def test_the_hash_sees_code_and_not_its_layout(tmp_path, monkeypatch):
     assert len({code_hash(run), code_hash(run, other_run), code_hash(other_run, run)}) == 3
     (tmp_path / "plain.py").write_text("def f(x):\n    return x + 1\n")
-    (tmp_path / "spaced.py").write_text("def f(x):\n\n    # why\n    return x  +  1  # what\n")
+    spaced = 'def f(x):\n    """Add one."""\n\n    # why\n    return x  +  1  # what\n'
+    (tmp_path / "spaced.py").write_text(spaced)
     (tmp_path / "changed.py").write_text("def f(x):\n    return x + 2\n")
+    (tmp_path / "word.py").write_text("def f(x):\n    return 'a'\n")
+    (tmp_path / "other.py").write_text("def f(x):\n    return 'b'\n")
     monkeypatch.syspath_prepend(tmp_path)
     plain, spaced, changed = (importlib.import_module(m) for m in ("plain", "spaced", "changed"))
     assert code_hash(plain.f) == code_hash(spaced.f) != code_hash(changed.f)
+    word, other = (importlib.import_module(m) for m in ("word", "other"))
+    assert code_hash(word.f) != code_hash(other.f)  # a string that is no docstring
 
 
 def test_kept_results_are_fetched_or_it_is_said_why_not(tmp_path, monkeypatch):
