@@ -5,13 +5,19 @@ Read it in this order; a module imports only those above it:
 ``masks``            which query may attend to which key
 ``layer``            how a multi-head attention layer is called, checked and converted
 ``attention``        scaled dot-product attention, and multi-head attention written in two ways
+``positions``        what tells the layer where a token stands: four encodings of position
+``variants``         heads as wide as the model, and a convolution that reduces them
 ``numpy_attention``  the same layer in NumPy alone, which imports none of the others
 ``corpus``           the offline corpus: docstrings of installed libraries, read from their source
 ``data``             the news, from a folder, the hub or the offline corpus
 ``tokens``           a tokenizer, and batches
 ``classifier``       a small text classifier around any attention layer
 ``training``         a training loop, and predictions
+``experiments``      many configurations, many seeds, one table with intervals
+``head_hooks``       reach the heads inside a model: scale them, or record their weights
+``heads``            how much each head matters, and layers without some of their heads
 ``plots``            figures that carry a text alternative
+``head_view``        the weights of each head as lines between tokens, to be explored
 ``checks``           what a reader calls to test what they wrote, one check for each exercise
 """
 

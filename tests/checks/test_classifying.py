@@ -37,12 +37,12 @@ WRONG_COUNTS = [
 
 @pytest.mark.parametrize("function", RIGHT_COUNTS)
 def test_a_right_count_is_accepted(function):
-    assert checks.number_of_parameters(function) == "Right."
+    assert checks.classifier_size(function) == "Right."
 
 
 @pytest.mark.parametrize(("function", "said"), WRONG_COUNTS)
 def test_a_wrong_count_is_named(function, said):
-    answer = checks.number_of_parameters(function)
+    answer = checks.classifier_size(function)
     assert answer.startswith("Not yet: ")
     assert said in answer
 

@@ -4,6 +4,8 @@ A check runs an obvious specification on seeded inputs and returns "Right." or, 
 yet:", one sentence that says what is wrong.
 """
 
+from utils.checks.classifying import classifier_size, mean_layer
+from utils.checks.costs import low_rank_scores, multiply_adds, parameter_count, weights_of_head
 from utils.checks.dot_product import additive_scores, batched_product, scaled_dot_product, softmax
 from utils.checks.heads import contributions_of_heads, join_and_project, loop_over_heads, one_head
 from utils.checks.lookup import (
@@ -20,6 +22,8 @@ from utils.checks.masking import (
     masked_softmax,
     padding_mask,
 )
+from utils.checks.ordering import alibi_bias, rotate_at, shift_matrix, sinusoidal_table
+from utils.checks.reading import ablate_head, confidence, cut_head, mask_gradient
 from utils.checks.reshaping import (
     efficient_layer,
     folded_weights,
@@ -27,14 +31,26 @@ from utils.checks.reshaping import (
     split_heads,
     stack_projections,
 )
+from utils.checks.widths import (
+    absorb_convolution,
+    parameters_of_widths,
+    wide_attention,
+    width_of_equal_cost,
+)
 
 __all__ = [
+    "ablate_head",
+    "absorb_convolution",
     "additive_scores",
+    "alibi_bias",
     "batched_product",
     "causal_mask",
+    "classifier_size",
     "combined_mask",
+    "confidence",
     "contributions_of_heads",
     "cosine_similarities",
+    "cut_head",
     "efficient_layer",
     "folded_weights",
     "join_and_project",
@@ -42,14 +58,26 @@ __all__ = [
     "kernel_weights",
     "layer_mask",
     "loop_over_heads",
+    "low_rank_scores",
+    "mask_gradient",
     "masked_softmax",
+    "mean_layer",
+    "multiply_adds",
     "one_head",
     "padding_mask",
+    "parameter_count",
+    "parameters_of_widths",
+    "rotate_at",
     "scaled_dot_product",
     "self_attention",
+    "shift_matrix",
+    "sinusoidal_table",
     "soft_lookup",
     "softmax",
     "softmax_at",
     "split_heads",
     "stack_projections",
+    "weights_of_head",
+    "wide_attention",
+    "width_of_equal_cost",
 ]

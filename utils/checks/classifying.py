@@ -14,7 +14,7 @@ from utils.classifier import TextClassifier
 
 
 @check
-def number_of_parameters(function: Callable[..., Any]) -> None:
+def classifier_size(function: Callable[..., Any]) -> None:
     """Check the number of parameters of ``TextClassifier``.
 
     ``function(vocab_size, embed_dim, num_heads, hidden_dim, num_classes)`` takes and returns ints.
