@@ -1,36 +1,12 @@
-"""The interactive view of heads, in a real browser on a page of its own.
-
-The browser is found as in test_book_in_browser.py.
-"""
-
-import os
-import shutil
+"""The interactive view of heads, in a real browser on a page of its own."""
 
 import pytest
 import torch
 
 from utils.head_view import HeadView
 
-sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: pip install -e .[dev]"
-)
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 T, H = 4, 3
 TOKENS = ["can", "you", "<b>that", "averyveryverylongtoken"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(
-            "no browser found: install Chromium, or name one in the environment variable CHROMIUM"
-        )
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=("--no-sandbox",))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
