@@ -118,16 +118,39 @@ def test_the_hash_sees_code_and_not_its_layout(tmp_path, monkeypatch):
     assert code_hash(word.f) != code_hash(other.f)  # a string that is no docstring
 
 
-def test_kept_results_are_fetched_or_it_is_said_why_not(tmp_path, monkeypatch):
-    source = tmp_path / "there" / "10-layers.csv"
-    source.parent.mkdir()
-    source.write_text("a,b\n1,2\n")
-    monkeypatch.chdir(tmp_path)
-    fetch_results(source.as_uri())
-    assert (tmp_path / "results" / "10-layers.csv").read_text() == "a,b\n1,2\n"
-    with pytest.raises(RuntimeError, match="could not be fetched"):
-        fetch_results((tmp_path / "there" / "other.csv").as_uri())
-    assert [path.name for path in (tmp_path / "results").iterdir()] == ["10-layers.csv"]
+@pytest.fixture
+def away(tmp_path, monkeypatch):
+    """A folder that is no clone of the course, and the address of two files."""
+    there, away = tmp_path / "there", tmp_path / "away" / "notebooks"
+    for folder in (there, away):
+        folder.mkdir(parents=True)
+    for name in ("10-a.csv", "10-b.csv"):
+        (there / name).write_text(f"a,b\n{name},1\n")
+    monkeypatch.chdir(away)
+    return away, there.as_uri()
+
+
+def test_kept_results_are_fetched_once(away):
+    folder, address = away
+    fetch_results(address, "10-a.csv")
+    (folder / "results" / "10-a.csv").write_text("mine")
+    fetch_results(address, "10-a.csv", "10-b.csv")
+    assert (folder / "results" / "10-a.csv").read_text() == "mine"
+    assert (folder / "results" / "10-b.csv").read_text() == "a,b\n10-b.csv,1\n"
+
+
+def test_nothing_is_fetched_in_a_clone(away):
+    folder, address = away
+    (folder.parent / "_config.yml").write_text("")
+    fetch_results(address, "10-a.csv")
+    assert not (folder / "results").exists()
+
+
+def test_it_is_said_why_a_file_cannot_be_fetched(away):
+    folder, address = away
+    with pytest.raises(RuntimeError, match=r"there/other.csv could not be fetched"):
+        fetch_results(address, "10-a.csv", "other.csv")
+    assert [path.name for path in (folder / "results").iterdir()] == ["10-a.csv"]
 
 
 def seeds_with_luck(effect=0.01, seeds=10, luck=0.05):

@@ -92,24 +92,36 @@ def code_hash(*code: Any) -> str:
     return digest.hexdigest()
 
 
-def fetch_results(url: str) -> None:
-    """Fetch a file of kept results into the folder ``results``, where a chapter looks for it.
+def fetch_results(address: str, *names: str) -> None:
+    """Fetch files of kept results into the folder ``results``, where a chapter looks for them.
+
+    In a clone of the course nothing is fetched: there the files are at hand, or were removed to be
+    made anew. A file that is already there is left as it is.
+
+    Parameters
+    ----------
+    address : str, where the files are, without their names
 
     Raises
     ------
     RuntimeError
-        if the file cannot be fetched
+        if a file cannot be fetched
     """
-    file = Path("results") / url.rpartition("/")[2]
-    try:
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            text = answer.read().decode()
-    except OSError as error:
-        raise RuntimeError(
-            f"{url} could not be fetched ({error}). Without it the chapter runs all of its "
-            "experiments itself, which takes long; try again when there is a network."
-        ) from error
-    _replace(file, text)
+    if Path("../_config.yml").is_file():
+        return
+    for name in names:
+        file = Path("results", name)
+        if file.is_file():
+            continue
+        try:
+            with urllib.request.urlopen(f"{address}/{name}", timeout=30) as answer:
+                text = answer.read().decode()
+        except OSError as error:
+            raise RuntimeError(
+                f"{address}/{name} could not be fetched ({error}). Without it the chapter runs "
+                "all of its experiments itself, which takes long; try again with a network."
+            ) from error
+        _replace(file, text)
 
 
 def mean_intervals(results: pd.DataFrame, by: str | list[str], value: str) -> pd.DataFrame:

@@ -46,6 +46,6 @@ def test_kept_results_lie_beside_the_chapter_and_are_fetched_in_colab(path):
     kept = {file.name for file in path.parent.glob(f"results/{path.stem[:2]}-*.csv")}
     sources = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
     set_up, *others = sources
-    fetched = set(re.findall(r"/notebooks/results/([\w-]+\.csv)", set_up))
+    fetched = set(re.findall(r'"([\w-]+\.csv)"', set_up))
     used = set(re.findall(r"results/([\w-]+\.csv)", "\n".join(others)))
     assert kept == fetched == used
