@@ -18,6 +18,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from utils.absorbed import absorbed_attention
+from utils.cache import KeyValueCache
 from utils.layer import AttentionLayer
 from utils.masks import causal_mask, check_mask_dtype, combine_masks, masked_softmax
 
@@ -148,18 +150,22 @@ class NaiveMultiHeadAttention(AttentionLayer):
 class MultiHeadAttention(AttentionLayer):
     """Multi-head attention with one projection each for query, key and value, and a reshape.
 
-    Parameters, call and errors are those of ``utils.layer.AttentionLayer``. One more parameter:
+    Parameters, call and errors are those of ``utils.layer.AttentionLayer``. Two more parameters:
 
     positions : nn.Module or None, what tells the layer where the tokens stand. It is called with
-        the queries (B, H, T, D_head), the keys (B, H, S, D_head) and the mask (in the convention of
-        ``utils.masks``, or None), and returns the three as the layer is to use them. Its kinds are
-        in ``utils.positions``
+        the queries (B, H, T, D_head), the keys (B, H_kv, S, D_head), the mask (in the convention
+        of ``utils.masks``, or None) and the place of the first query, and returns the first three
+        as the layer is to use them. Its kinds are in ``utils.positions``
+    num_kv_heads : int or None, H_kv, a divisor of H: so many heads have keys and values of their
+        own, and H / H_kv queries share each ("grouped-query attention"; with 1 "multi-query").
+        None means H
 
-    Where there are few queries and many keys, the layer does not project the keys and values:
-    products associate, and it is cheaper to bring the query to the keys (``_attend_absorbed``).
-    With ``positions`` it always projects them, because these change the keys.
+    Where there are few queries and many keys, the layer does not project the keys and values: it
+    is cheaper to bring the query to the keys (``utils.absorbed``). With ``positions`` it always
+    projects them, because these change the keys.
 
-    Source: Vaswani and others 2017, section 3.2.2.
+    Sources: Vaswani and others 2017, section 3.2.2; Ainslie and others 2023, "GQA: Training
+    Generalized Multi-Query Transformer Models from Multi-Head Checkpoints", section 2.2.
     """
 
     def __init__(
@@ -173,12 +179,19 @@ class MultiHeadAttention(AttentionLayer):
         *,
         head_dim: int | None = None,
         positions: nn.Module | None = None,
+        num_kv_heads: int | None = None,
     ) -> None:
         super().__init__(embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=head_dim)
-        inner_dim = num_heads * self.head_dim  # D, unless head_dim is given
-        self.q_proj = nn.Linear(embed_dim, inner_dim, bias=bias)
-        self.k_proj = nn.Linear(self.kdim, inner_dim, bias=bias)
-        self.v_proj = nn.Linear(self.vdim, inner_dim, bias=bias)
+        self.num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        if self.num_kv_heads < 1 or num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_kv_heads ({num_kv_heads}) must be a divisor of num_heads ({num_heads}): each "
+                "key head serves as many query heads as any other."
+            )
+        kv_dim = self.num_kv_heads * self.head_dim
+        self.q_proj = nn.Linear(embed_dim, num_heads * self.head_dim, bias=bias)
+        self.k_proj = nn.Linear(self.kdim, kv_dim, bias=bias)
+        self.v_proj = nn.Linear(self.vdim, kv_dim, bias=bias)
         self.positions = positions
         self.reset_parameters()
 
@@ -190,11 +203,12 @@ class MultiHeadAttention(AttentionLayer):
         super()._check_convertible()
         if self.positions is not None:
             raise ValueError("PyTorch's layer knows no positions; take the layer without them.")
+        if self.num_kv_heads != self.num_heads:
+            raise ValueError("PyTorch's layer has keys and values of its own for every head.")
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, T, H * D_head) -> (B, H, T, D_head)."""
-        B, T, _ = x.shape
-        return x.view(B, T, self.num_heads, self.head_dim).transpose(1, 2)
+        return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
 
     def join_heads(self, x: Tensor) -> Tensor:
         """(B, H, T, D_head) -> (B, T, H * D_head)."""
@@ -205,55 +219,107 @@ class MultiHeadAttention(AttentionLayer):
     ) -> tuple[Tensor, Tensor | None]:
         """Run all heads at once, by the cheapest way that gives what is asked for."""
         dropout_p = self.dropout if self.training else 0.0
-        q = self.split_heads(self.q_proj(query))  # (B, H, T, D_head)
         if self._absorbing_is_cheaper(query.shape[1], key.shape[1]):
-            heads, weights = self._attend_absorbed(q, key, value, mask, dropout_p)
-        else:
-            k = self.split_heads(self.k_proj(key))  # (B, H, S, D_head)
-            v = self.split_heads(self.v_proj(value))  # (B, H, S, D_head)
-            if self.positions is not None:
-                q, k, mask = self.positions(q, k, mask)
-            if not need_weights:  # the fused kernel never stores the weights
-                fused = F.scaled_dot_product_attention(q, k, v, mask, dropout_p)
-                return self.join_heads(fused), None
-            heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout_p)
-        return self.join_heads(heads), weights if need_weights else None
+            q = self.q_proj(query)  # (B, T, H * D_head)
+            joined, weights = absorbed_attention(
+                q, key, value, *self._absorbed_parts(), mask, dropout_p
+            )
+            return joined, weights if need_weights else None
+        q, k, v = self._project(query, key, value)
+        if self.positions is not None:
+            q, k, mask = self.positions(q, k, mask)
+        if not need_weights:
+            return self.join_heads(self._fused(q, k, v, mask, dropout_p)), None
+        k, v = self._for_each_head(k), self._for_each_head(v)
+        heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout_p)
+        return self.join_heads(heads), weights
+
+    def attend_causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Let the fused kernel skip what a causal mask blocks, without a mask of T x S numbers."""
+        T, S = query.shape[1], key.shape[1]
+        if self.positions is not None or self._absorbing_is_cheaper(T, S):
+            return super().attend_causal(query, key, value)
+        q, k, v = self._project(query, key, value)
+        dropout_p = self.dropout if self.training else 0.0
+        return self.join_heads(self._fused(q, k, v, None, dropout_p, is_causal=True))
+
+    @torch.no_grad()
+    def decode(self, x: Tensor, cache: KeyValueCache) -> Tensor:
+        """Attend from the newest tokens to all tokens so far, and remember the new ones.
+
+        Token for token this is what ``forward(x, x, x, is_causal=True)`` gives for all tokens at
+        once. No gradient is kept.
+
+        Parameters
+        ----------
+        x : Tensor of shape (B, T, D), the T tokens that follow those in the cache
+        cache : the keys and values of the tokens before; those of ``x`` are added to it
+
+        Returns
+        -------
+        Tensor of shape (B, T, D)
+
+        Raises
+        ------
+        ValueError
+            if the shape does not fit, or the cache has no room
+        """
+        if x.dim() != 3:
+            raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, T, {self.embed_dim}).")
+        self._check_inputs(x, x, x)
+        start, T = cache.length, x.shape[1]
+        q, k, v = self._project(x, x, x)
+        k, v = cache.append(k, v)  # (B, H_kv, S, D_head) each, S = start + T
+        mask = None if T == 1 else causal_mask(T, start + T, x.device, start)
+        if self.positions is not None:
+            q, k, mask = self.positions(q, k, mask, start)
+        return self.out_proj(self.join_heads(self._fused(q, k, v, mask)))
+
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Give q, (B, H, T, D_head), and k and v, (B, H_kv, S, D_head)."""
+        q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
+        return self.split_heads(q), self.split_heads(k), self.split_heads(v)
+
+    def _for_each_head(self, x: Tensor) -> Tensor:
+        """Repeat what H_kv heads share, (B, H_kv, S, D_head) -> (B, H, S, D_head)."""
+        groups = self.num_heads // self.num_kv_heads
+        return x if groups == 1 else x.repeat_interleave(groups, dim=1)
+
+    def _fused(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """Run the fused kernel, which never stores the weights: (B, H, T, D_head)."""
+        shared = self.num_kv_heads != self.num_heads
+        return F.scaled_dot_product_attention(
+            q, k, v, mask, dropout_p, is_causal, enable_gqa=shared
+        )
 
     def _absorbing_is_cheaper(self, T: int, S: int) -> bool:
         """Compare multiply-adds for each sequence: project every key and value, or bring q to them.
 
-        With E = H * D_head,
-        projecting: S (kdim + vdim) E for the projections, then 2 T S E
+        With E = H * D_head, the width of all heads, and E_kv = H_kv * D_head,
+        projecting: S (kdim + vdim) E_kv for the projections, then 2 T S E
         absorbing: T (kdim + vdim) E to bring the queries there and back, then T S (kdim + vdim) H
         """
         width, inner_dim = self.kdim + self.vdim, self.num_heads * self.head_dim
-        projecting = S * width * inner_dim + 2 * T * S * inner_dim
+        projecting = S * width * self.num_kv_heads * self.head_dim + 2 * T * S * inner_dim
         absorbing = T * width * inner_dim + T * S * width * self.num_heads
         return absorbing < projecting and self.positions is None
 
-    def _attend_absorbed(
-        self, q: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float
-    ) -> tuple[Tensor, Tensor]:
-        """Attend without projecting a key or a value.
+    def _absorbed_parts(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+        """Weights of key and value projection, (H, D_head, width), and the biases of both."""
 
-        Products associate: q (x Wk)^T = (q Wk^T) x^T, and w (x Wv) = (w x) Wv.
-        Here ``q`` is (B, H, T, D_head), ``key`` (B, S, kdim) and ``value`` (B, S, vdim); returned
-        are the heads, (B, H, T, D_head), and the weights, (B, H, T, S).
-        """
-        B, H, T, _ = q.shape
-        S = key.shape[1]
-        k_weight = self.k_proj.weight.view(H, self.head_dim, self.kdim)
-        v_weight = self.v_proj.weight.view(H, self.head_dim, self.vdim)
-        q = q / math.sqrt(self.head_dim)
+        def by_head(rows: Tensor) -> Tensor:
+            heads = rows.view(self.num_kv_heads, self.head_dim, *rows.shape[1:])
+            groups = self.num_heads // self.num_kv_heads
+            return heads if groups == 1 else heads.repeat_interleave(groups, dim=0)
 
-        absorbed = (q @ k_weight).reshape(B, H * T, self.kdim)  # (B, H, T, kdim) -> (B, H*T, kdim)
-        scores = (absorbed @ key.transpose(1, 2)).view(B, H, T, S)
-        if self.k_proj.bias is not None:  # the same for every key, so the softmax does not see it
-            scores = scores + (q * self.k_proj.bias.view(H, 1, -1)).sum(-1, keepdim=True)
-        weights = F.dropout(masked_softmax(scores, mask), dropout_p)
-
-        mixed = (weights.reshape(B, H * T, S) @ value).view(B, H, T, self.vdim)
-        heads = mixed @ v_weight.transpose(1, 2)  # (B, H, T, vdim) -> (B, H, T, D_head)
-        if self.v_proj.bias is not None:  # once for each unit of weight: dropout changes the sum
-            heads = heads + weights.sum(-1, keepdim=True) * self.v_proj.bias.view(H, 1, -1)
-        return heads, weights
+        k_proj, v_proj = self.k_proj, self.v_proj
+        v_bias = None if v_proj.bias is None else by_head(v_proj.bias)
+        return by_head(k_proj.weight), by_head(v_proj.weight), k_proj.bias, v_bias

@@ -71,5 +71,7 @@ class TextClassifier(nn.Module):
             raise ValueError(f"input_ids has shape {tuple(input_ids.shape)}; expected (B, T).")
         x = self.embedding(input_ids)  # (B, T, D)
         padding = None if self.padding_idx is None else input_ids == self.padding_idx  # (B, T)
-        first, _ = self.mha(x[:, :1], x, x, key_padding_mask=padding, need_weights=False)
+        # The query's token is embedded apart: a slice of x would have a gradient as large as x.
+        query = self.embedding(input_ids[:, :1])  # (B, 1, D)
+        first, _ = self.mha(query, x, x, key_padding_mask=padding, need_weights=False)
         return self.classifier(first.squeeze(1))  # (B, 1, D) -> (B, D) -> (B, C)

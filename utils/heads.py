@@ -160,7 +160,7 @@ def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAtte
         if ``layer`` is not a ``utils.attention.MultiHeadAttention``
     ValueError
         if no head is kept, one is named twice or is not there, or the layer has ``positions``,
-        which may have parts for each head
+        which may have parts for each head, or shares keys and values between heads
     """
     if type(layer) is not MultiHeadAttention:
         raise TypeError(f"prune_heads takes a MultiHeadAttention; got {type(layer).__name__}.")
@@ -171,6 +171,8 @@ def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAtte
         )
     if layer.positions is not None:
         raise ValueError("heads of a layer with positions cannot be cut out: remove these first.")
+    if layer.num_kv_heads != H:
+        raise ValueError("heads that share their keys and values cannot be cut out one by one.")
     sizes = (layer.embed_dim, len(keep), layer.dropout, layer.q_proj.bias is not None)
     with torch.device("meta"):  # no numbers are drawn, so the random state stays as it is
         pruned = MultiHeadAttention(*sizes, layer.kdim, layer.vdim, head_dim=layer.head_dim)

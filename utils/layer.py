@@ -15,7 +15,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from utils.masks import merge_layer_masks
+from utils.masks import causal_mask, merge_layer_masks
 
 
 class AttentionLayer(nn.Module):
@@ -79,6 +79,14 @@ class AttentionLayer(nn.Module):
         ``mask`` broadcasts to (B, H, T, S), in the convention of ``utils.masks``.
         """
         raise NotImplementedError
+
+    def attend_causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Return the heads side by side where the only mask is causal and no weights are asked.
+
+        A layer that can do this without a mask of T x S numbers writes a method of its own.
+        """
+        mask = causal_mask(query.shape[1], key.shape[1], query.device)
+        return self.attend(query, key, value, mask, need_weights=False)[0]
 
     def projections(self, name: str) -> list[nn.Linear]:
         """The linear maps that, one below the other, are the projection "q", "k" or "v"."""
@@ -145,9 +153,13 @@ class AttentionLayer(nn.Module):
                 key_padding_mask = key_padding_mask.unsqueeze(0)
         self._check_inputs(query, key, value)
         sizes = (len(query), self.num_heads, query.shape[1], key.shape[1])
-        mask = merge_layer_masks(key_padding_mask, attn_mask, is_causal, sizes, like=query)
-
-        heads, weights = self.attend(query, key, value, mask, need_weights)
+        heads: Tensor
+        weights: Tensor | None = None
+        if is_causal and key_padding_mask is None and attn_mask is None and not need_weights:
+            heads = self.attend_causal(query, key, value)
+        else:
+            mask = merge_layer_masks(key_padding_mask, attn_mask, is_causal, sizes, like=query)
+            heads, weights = self.attend(query, key, value, mask, need_weights)
         output = self.out_proj(heads)  # (B, T, D)
 
         if weights is not None and average_attn_weights:

@@ -44,8 +44,14 @@ def valid_length_mask(lengths: Tensor, num_keys: int) -> Tensor:
     return torch.arange(num_keys, device=lengths.device) < lengths.unsqueeze(-1)
 
 
-def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
-    """Let query ``t`` attend to keys ``0 … t`` only.
+def causal_mask(
+    num_queries: int, num_keys: int, device: torch.device | None = None, start: int = 0
+) -> Tensor:
+    """Let query ``t`` attend to keys ``0 … start + t`` only.
+
+    Parameters
+    ----------
+    start : int, the place of the first query among the keys
 
     Returns
     -------
@@ -53,7 +59,7 @@ def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = N
 
     Source: Vaswani and others 2017, "Attention Is All You Need", section 3.2.3.
     """
-    return torch.ones(num_queries, num_keys, dtype=torch.bool, device=device).tril()
+    return torch.ones(num_queries, num_keys, dtype=torch.bool, device=device).tril(start)
 
 
 def blocked_to_allowed(mask: Tensor) -> Tensor:

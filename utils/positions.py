@@ -13,6 +13,7 @@ Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim``.
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from utils.masks import combine_masks
@@ -134,10 +135,15 @@ class RotaryPositionalEncoding(nn.Module):
         self.head_dim, self.base = head_dim, base
 
     def forward(
-        self, q: Tensor, k: Tensor, mask: Tensor | None
+        self, q: Tensor, k: Tensor, mask: Tensor | None, start: int = 0
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Rotate q, (B, H, T, D_head), and k, (B, H, S, D_head); the mask stays as it is."""
-        return self.rotate(q), self.rotate(k), mask
+        """Rotate q, (B, H, T, D_head), and k, (B, H, S, D_head); the mask stays as it is.
+
+        The queries stand at the places from ``start`` on, the keys from 0 on.
+        """
+        if start:  # `rotate` takes row t for place t
+            q = F.pad(q, (0, 0, start, 0))
+        return self.rotate(q)[..., start:, :], self.rotate(k), mask
 
     def rotate(self, x: Tensor) -> Tensor:
         """Rotate the pairs of x, (..., T, D_head), row t by t times each pair's frequency."""
@@ -172,12 +178,17 @@ class ALiBi(nn.Module):
         super().__init__()
         self.slopes = alibi_slopes(num_heads)
 
-    def forward(self, q: Tensor, k: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Leave q, (B, H, T, D_head), and k alone, and add the bias to the mask: (…, H, T, S)."""
+    def forward(
+        self, q: Tensor, k: Tensor, mask: Tensor | None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Leave q, (B, H, T, D_head), and k alone, and add the bias to the mask: (…, H, T, S).
+
+        The queries stand at the places from ``start`` on, the keys from 0 on.
+        """
         if q.shape[1] != len(self.slopes):
             raise ValueError(f"ALiBi was built for {len(self.slopes)} heads; got {q.shape[1]}.")
-        bias = self.bias(q.shape[-2], k.shape[-2], q.dtype, q.device).unsqueeze(0)
-        combined = combine_masks(mask, bias)
+        bias = self.bias(start + q.shape[-2], k.shape[-2], q.dtype, q.device)[:, start:]
+        combined = combine_masks(mask, bias.unsqueeze(0))
         assert combined is not None  # one of the two masks is there
         return q, k, combined
 

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from utils.attention import MultiHeadAttention
+from utils.layer import AttentionLayer
 
 
 class WideMultiHeadAttention(MultiHeadAttention):
@@ -96,6 +97,10 @@ class ConvMultiHeadAttention(MultiHeadAttention):
         channels = heads.transpose(1, 2)  # (B, T, H * D_head) -> (B, H * D_head, T)
         channels = F.pad(channels, (self.kernel_size - 1, 0))  # zeros before the first query
         return self.reduce(channels).transpose(1, 2), weights  # (B, D, T) -> (B, T, D)
+
+    def attend_causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Go through ``attend``, for the convolution's sake."""
+        return AttentionLayer.attend_causal(self, query, key, value)
 
     def _check_convertible(self) -> None:
         raise ValueError(

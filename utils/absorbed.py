@@ -1,0 +1,145 @@
+"""Attention that projects no key and no value: few queries go to the keys, not the keys to them.
+
+Products associate: q (x Wk)^T = (q Wk^T) x^T, and w (x Wv) = (w x) Wv. On the left every key and
+value is projected; on the right the query is brought to the keys, and what a head mixed is brought
+back. Where there are few queries the right side needs far fewer operations, and it is the same
+function.
+
+Shapes: B sequences, T queries, S keys, H heads; key and value have their own widths, kdim and vdim.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from utils.masks import masked_softmax
+
+
+def absorbed_attention(
+    q: Tensor,
+    key: Tensor,
+    value: Tensor,
+    k_weight: Tensor,
+    v_weight: Tensor,
+    k_bias: Tensor | None = None,
+    v_bias: Tensor | None = None,
+    mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    """Attend with projected queries to keys and values that are not projected.
+
+    The key's bias has no part: it adds the same number to all scores of a query, and the softmax
+    does not see it. (It is taken all the same, so that it has a gradient, zero.) The value's bias
+    is added once for each unit of weight.
+
+    Parameters
+    ----------
+    q : Tensor of shape (B, T, H * D_head), the projected queries
+    key : Tensor of shape (B, S, kdim)
+    value : Tensor of shape (B, S, vdim)
+    k_weight : Tensor of shape (H, D_head, kdim), the key projection of each head
+    v_weight : Tensor of shape (H, D_head, vdim), the value projection of each head
+    k_bias : Tensor, or None
+    v_bias : Tensor of shape (H, D_head), or None
+    mask : Tensor that broadcasts to (B, H, T, S), in the convention of ``utils.masks``, or None
+    dropout_p : float, the share of weights set to zero
+
+    Returns
+    -------
+    heads : Tensor of shape (B, T, H * D_head), side by side
+    weights : Tensor of shape (B, H, T, S), after dropout; zeros for a query that may attend to
+        nothing
+    """
+    B, T, _ = q.shape
+    H, head_dim, _ = k_weight.shape
+    q = (q / math.sqrt(head_dim)).view(B * T, H, head_dim)
+    brought = _by_head(q, k_weight, (B, T))  # (B, H, T, kdim)
+    keep = None
+    if dropout_p:  # what the weights are multiplied with: 0, or 1 / (1 - dropout_p)
+        keep = F.dropout(q.new_ones(B, H, T, key.shape[1]), dropout_p)
+    mix = _Mixture.apply if torch.is_grad_enabled() else _mix
+    mixed, weights = mix(brought, key, value, mask, keep, k_bias)
+    mixed = mixed.transpose(1, 2).reshape(B * T, H, -1)  # (B, H, T, vdim) -> (B * T, H, vdim)
+    heads = _by_head(mixed, v_weight.transpose(1, 2), (B, T)).transpose(1, 2)  # (B, T, H, D_head)
+    if keep is not None:
+        weights = weights * keep
+    if v_bias is not None:
+        if mask is not None or keep is not None:  # the weights of a query may not sum to one
+            v_bias = weights.sum(-1).transpose(1, 2).unsqueeze(-1) * v_bias
+        heads = heads + v_bias
+    return heads.reshape(B, T, H * head_dim), weights
+
+
+def _by_head(x: Tensor, weight: Tensor, sizes: tuple[int, int]) -> Tensor:
+    """Multiply each head with its own matrix: (B * T, H, n) and (H, n, m) -> (B, H, T, m)."""
+    B, T = sizes
+    product = torch.bmm(x.transpose(0, 1), weight)  # (H, B * T, m)
+    return product.view(len(weight), B, T, -1).transpose(0, 1)
+
+
+def _mix(
+    brought: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    keep: Tensor | None,
+    k_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Give the mixture of the values for each head, (B, H, T, vdim), and the softmax."""
+    B, H, T, _ = brought.shape
+    scores = torch.bmm(brought.reshape(B, H * T, -1), key.transpose(1, 2)).view(B, H, T, -1)
+    softmax = masked_softmax(scores, mask)
+    weights = softmax if keep is None else softmax * keep
+    return torch.bmm(weights.view(B, H * T, -1), value).view(B, H, T, -1), softmax
+
+
+class _Mixture(torch.autograd.Function):
+    """``_mix`` with a backward pass of its own.
+
+    In self-attention keys and values are one tensor, which then has two gradients. Autograd
+    computes both, (B, S, D) each, and adds them; here they are one product. The gradient of the
+    key's bias, which has no part in the result, is zero.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(*inputs: Any) -> tuple[Tensor, Tensor]:
+        return _mix(*inputs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        brought, key, value, mask, keep, k_bias = inputs
+        ctx.one_tensor = key is value
+        ctx.mask_shape = None if mask is None else mask.shape
+        device = key.device.type
+        ctx.autocast = (device, torch.get_autocast_dtype(device), torch.is_autocast_enabled(device))
+        ctx.save_for_backward(brought, key, value, output[1], keep, k_bias)
+
+    @staticmethod
+    def backward(ctx: Any, d_mixed: Tensor, d_softmax: Tensor) -> tuple[Tensor | None, ...]:
+        brought, key, value, softmax, keep, k_bias = ctx.saved_tensors
+        B, H, T, S = softmax.shape
+        device, dtype, enabled = ctx.autocast
+        with torch.autocast(device, dtype, enabled):
+            rows, d_rows = brought.reshape(B, H * T, -1), d_mixed.reshape(B, H * T, -1)
+            d_weights = torch.bmm(d_rows, value.transpose(1, 2)).view(B, H, T, S)
+            weights = softmax if keep is None else softmax * keep
+            share = softmax * (d_softmax + (d_weights if keep is None else d_weights * keep))
+            d_scores = share - softmax * share.sum(-1, keepdim=True)  # through the softmax
+            d_s, w = d_scores.view(B, H * T, S), weights.view(B, H * T, S)
+            d_brought = torch.bmm(d_s, key).view_as(brought)
+            if ctx.one_tensor:  # [dS; W]^T [rows; d_rows] = dS^T rows + W^T d_rows
+                left, right = torch.cat([d_s, w], 1), torch.cat([rows, d_rows], 1)
+                d_key, d_value = torch.bmm(left.transpose(1, 2), right), None
+            else:
+                d_key = torch.bmm(d_s.transpose(1, 2), rows)
+                d_value = torch.bmm(w.transpose(1, 2), d_rows)
+            d_mask = d_scores.sum_to_size(ctx.mask_shape) if ctx.needs_input_grad[3] else None
+            d_k_bias = None if k_bias is None else torch.zeros_like(k_bias)
+            return d_brought, d_key, d_value, d_mask, None, d_k_bias
