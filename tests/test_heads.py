@@ -408,6 +408,11 @@ def test_a_layer_with_positions_is_refused():
         prune_heads(MultiHeadAttention(D, H, positions=nn.Identity()), [0])
 
 
+def test_heads_that_share_keys_are_refused():
+    with pytest.raises(ValueError, match="share their keys"):
+        prune_heads(MultiHeadAttention(D, H, num_kv_heads=1), [0])
+
+
 def test_losses_and_errors_of_documents():
     logits = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
     model, batch = (lambda ids: logits), (torch.zeros(2, 1), torch.tensor([0, 0]))

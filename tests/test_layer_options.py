@@ -159,3 +159,84 @@ def test_what_positions_learn_belongs_to_the_layer():
     layer(*inputs())[0].sum().backward()
     assert layer.positions.slope.grad.abs().sum() > 0
     assert "positions.slope" in layer.state_dict()
+
+
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_shared_key_heads_are_heads_with_the_same_weights(
+    num_kv_heads, bias, queries_keys, need_weights
+):
+    torch.manual_seed(0)
+    shared = MultiHeadAttention(8, 4, bias=bias, num_kv_heads=num_kv_heads).double()
+    for parameter in shared.parameters():
+        nn.init.normal_(parameter)
+    standard = MultiHeadAttention(8, 4, bias=bias).double()
+    weights = shared.state_dict()
+    for name in ("k_proj.weight", "v_proj.weight", "k_proj.bias", "v_proj.bias")[
+        : 4 if bias else 2
+    ]:
+        heads = weights[name].unflatten(0, (num_kv_heads, 2))  # head h uses h // (H / H_kv)
+        weights[name] = heads.repeat_interleave(4 // num_kv_heads, dim=0).flatten(0, 1)
+    standard.load_state_dict(weights)
+    queries, keys = queries_keys
+    query = torch.randn(B, queries, 8, dtype=torch.float64)
+    x = torch.randn(B, keys, 8, dtype=torch.float64)
+    padding = torch.zeros(B, keys, dtype=torch.bool)
+    padding[0, 3:] = True
+    for mask in (None, padding):
+        found = shared(query, x, x, mask, need_weights)
+        expected = standard(query, x, x, mask, need_weights)
+        torch.testing.assert_close(found, expected, **TIGHT)
+
+
+def test_shared_key_heads_are_those_of_pytorchs_kernel():
+    layer = MultiHeadAttention(8, 4, num_kv_heads=2)
+    x = torch.randn(B, T, 8)
+    q, k, v = (p(x).unflatten(-1, (-1, 2)) for p in (layer.q_proj, layer.k_proj, layer.v_proj))
+    q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+    assert k.shape == (B, 2, T, 2)
+    heads = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    expected = layer.out_proj(heads.transpose(1, 2).flatten(2))
+    for need_weights in (True, False):
+        found, _ = layer(x, x, x, need_weights=need_weights, is_causal=True)
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("num_kv_heads", [0, 3, 8])
+def test_a_number_of_key_heads_that_does_not_divide_the_heads_is_refused(num_kv_heads):
+    with pytest.raises(ValueError, match="must be a divisor of num_heads"):
+        MultiHeadAttention(8, 4, num_kv_heads=num_kv_heads)
+
+
+def test_pytorchs_layer_has_no_shared_key_heads():
+    with pytest.raises(ValueError, match="keys and values of its own for every head"):
+        MultiHeadAttention(8, 4, num_kv_heads=2).to_torch()
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("queries_keys", [(T, T), (T, S), (S, T)])
+def test_causality_alone_is_a_mask_of_blocked_keys_forward_and_backward(queries_keys, need_weights):
+    layer = make_layer(2, 3)
+    query, key, value = (x.requires_grad_() for x in inputs(*queries_keys))
+    blocked = ~causal_mask(*queries_keys)
+    results = []
+    for options in ({"is_causal": True}, {"attn_mask": blocked}):
+        output, weights = layer(query, key, value, need_weights=need_weights, **options)
+        gradients = torch.autograd.grad(output.sin().sum(), [query, key, value])
+        results.append([output, *([] if weights is None else [weights]), *gradients])
+    for got, expected in zip(*results, strict=True):
+        torch.testing.assert_close(got, expected, **TIGHT)
+
+
+def test_causality_alone_makes_no_mask_of_all_pairs(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a mask was made")
+
+    monkeypatch.setattr("utils.attention.causal_mask", refuse)
+    monkeypatch.setattr("utils.layer.causal_mask", refuse)
+    x = torch.randn(B, T, D)
+    make_layer(2, 3).float()(x, x, x, need_weights=False, is_causal=True)
+    with pytest.raises(AssertionError, match="a mask was made"):
+        make_layer(2, 3).float()(x, x, x, is_causal=True)

@@ -165,3 +165,32 @@ def test_an_attn_mask_of_another_shape_is_refused(shape):
 def test_an_integer_mask_of_a_layer_is_refused_by_name():
     with pytest.raises(TypeError, match=r"key_padding_mask has dtype torch\.int64"):
         merge_layer_masks(torch.zeros(2, 5).long(), None, False, SIZES, torch.zeros(1))
+
+
+def test_a_causal_mask_that_starts_later_is_the_last_rows_of_the_whole():
+    assert torch.equal(causal_mask(2, 5, start=3), causal_mask(5, 5)[3:])
+
+
+@pytest.mark.parametrize("kind", ["none", "bool", "float"])
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_overwritten_scores_give_the_same_weights_and_gradients(kind, requires_grad):
+    allowed = torch.tensor([[True, False, True], [True, True, True], [False, False, False]])
+    mask = {"none": None, "bool": allowed, "float": to_additive(allowed, torch.float32)}[kind]
+    results = []
+    for overwrite in (True, False):
+        leaf = torch.linspace(-1, 1, 18).view(2, 3, 3).requires_grad_(requires_grad)
+        weights = masked_softmax(leaf * 2, mask, overwrite=overwrite)
+        found = [weights.detach()]
+        if requires_grad:
+            found.append(torch.autograd.grad(weights.sin().sum(), leaf)[0])
+        results.append(found)
+    for got, expected in zip(*results, strict=True):
+        assert torch.equal(got, expected)
+
+
+def test_scores_are_left_alone_unless_they_may_be_overwritten():
+    scores = torch.randn(2, 3, 3)
+    before = scores.clone()
+    masked_softmax(scores, causal_mask(3, 3), empty_rows=False)
+    assert torch.equal(scores, before)
+    assert masked_softmax(scores, None, overwrite=True).data_ptr() == scores.data_ptr()

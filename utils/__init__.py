@@ -4,7 +4,10 @@ Read it in this order; a module imports only those above it:
 
 ``masks``            which query may attend to which key
 ``layer``            how a multi-head attention layer is called, checked and converted
+``absorbed``         attention that projects no key and no value, for few queries
+``cache``            the keys and values that a layer keeps while it writes token by token
 ``attention``        scaled dot-product attention, and multi-head attention written in two ways
+``tiled_attention``  exact attention that never holds the matrix of weights
 ``positions``        what tells the layer where a token stands: four encodings of position
 ``variants``         heads as wide as the model, and a convolution that reduces them
 ``numpy_attention``  the same layer in NumPy alone, which imports none of the others
@@ -14,6 +17,9 @@ Read it in this order; a module imports only those above it:
 ``classifier``       a small text classifier around any attention layer
 ``training``         a training loop, and predictions
 ``experiments``      many configurations, many seeds, one table with intervals
+``timing``           how long several things take, measured in turns
+``memory``           the peak memory of a statement, in a process of its own
+``costs``            what a layer must do at least, and what the machine can do at most
 ``head_hooks``       reach the heads inside a model: scale them, or record their weights
 ``heads``            how much each head matters, and layers without some of their heads
 ``plots``            figures that carry a text alternative

@@ -45,7 +45,7 @@ def absorbed_attention(
     k_weight : Tensor of shape (H, D_head, kdim), the key projection of each head
     v_weight : Tensor of shape (H, D_head, vdim), the value projection of each head
     k_bias : Tensor, or None
-    v_bias : Tensor of shape (H, D_head), or None
+    v_bias : Tensor of shape (H * D_head,), or None
     mask : Tensor that broadcasts to (B, H, T, S), in the convention of ``utils.masks``, or None
     dropout_p : float, the share of weights set to zero
 
@@ -56,54 +56,53 @@ def absorbed_attention(
         nothing
     """
     B, T, _ = q.shape
-    H, head_dim, _ = k_weight.shape
-    q = (q / math.sqrt(head_dim)).view(B * T, H, head_dim)
-    brought = _by_head(q, k_weight, (B, T))  # (B, H, T, kdim)
+    H, head_dim, kdim = k_weight.shape
+    q = (q / math.sqrt(head_dim)).view(B * T, H, head_dim).transpose(0, 1)  # (H, B * T, D_head)
+    brought = torch.bmm(q, k_weight).view(H, B, T, kdim).transpose(0, 1)  # (B, H, T, kdim)
     keep = None
     if dropout_p:  # what the weights are multiplied with: 0, or 1 / (1 - dropout_p)
         keep = F.dropout(q.new_ones(B, H, T, key.shape[1]), dropout_p)
     mix = _Mixture.apply if torch.is_grad_enabled() else _mix
-    mixed, weights = mix(brought, key, value, mask, keep, k_bias)
-    mixed = mixed.transpose(1, 2).reshape(B * T, H, -1)  # (B, H, T, vdim) -> (B * T, H, vdim)
-    heads = _by_head(mixed, v_weight.transpose(1, 2), (B, T)).transpose(1, 2)  # (B, T, H, D_head)
+    mixed, weights = mix(brought, key, None if key is value else value, mask, keep, k_bias)
+    mixed = mixed.transpose(0, 1).reshape(H, B * T, -1)  # (B, H, T, vdim) -> (H, B * T, vdim)
+    heads = torch.bmm(mixed, v_weight.transpose(1, 2))  # (H, B * T, D_head)
+    joined = heads.transpose(0, 1).reshape(B, T, H * head_dim)
     if keep is not None:
         weights = weights * keep
     if v_bias is not None:
         if mask is not None or keep is not None:  # the weights of a query may not sum to one
-            v_bias = weights.sum(-1).transpose(1, 2).unsqueeze(-1) * v_bias
-        heads = heads + v_bias
-    return heads.reshape(B, T, H * head_dim), weights
-
-
-def _by_head(x: Tensor, weight: Tensor, sizes: tuple[int, int]) -> Tensor:
-    """Multiply each head with its own matrix: (B * T, H, n) and (H, n, m) -> (B, H, T, m)."""
-    B, T = sizes
-    product = torch.bmm(x.transpose(0, 1), weight)  # (H, B * T, m)
-    return product.view(len(weight), B, T, -1).transpose(0, 1)
+            sums = weights.sum(-1).transpose(1, 2).unsqueeze(-1)  # (B, T, H, 1)
+            v_bias = (sums * v_bias.view(H, head_dim)).flatten(2)
+        joined = joined + v_bias
+    return joined, weights
 
 
 def _mix(
     brought: Tensor,
     key: Tensor,
-    value: Tensor,
+    value: Tensor | None,
     mask: Tensor | None,
     keep: Tensor | None,
     k_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Give the mixture of the values for each head, (B, H, T, vdim), and the softmax."""
+    """Give the mixture of the values for each head, (B, H, T, vdim), and the softmax.
+
+    Without ``value`` the keys are the values as well.
+    """
     B, H, T, _ = brought.shape
     scores = torch.bmm(brought.reshape(B, H * T, -1), key.transpose(1, 2)).view(B, H, T, -1)
-    softmax = masked_softmax(scores, mask)
+    softmax = masked_softmax(scores, mask, overwrite=True)
     weights = softmax if keep is None else softmax * keep
-    return torch.bmm(weights.view(B, H * T, -1), value).view(B, H, T, -1), softmax
+    mixed = torch.bmm(weights.view(B, H * T, -1), key if value is None else value)
+    return mixed.view(B, H, T, -1), softmax
 
 
 class _Mixture(torch.autograd.Function):
     """``_mix`` with a backward pass of its own.
 
     In self-attention keys and values are one tensor, which then has two gradients. Autograd
-    computes both, (B, S, D) each, and adds them; here they are one product. The gradient of the
-    key's bias, which has no part in the result, is zero.
+    computes both, (B, S, D) each, and adds them; here, without ``value``, they are one product. The
+    gradient of the key's bias, which has no part in the result, is zero.
     """
 
     generate_vmap_rule = True
@@ -115,7 +114,6 @@ class _Mixture(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
         brought, key, value, mask, keep, k_bias = inputs
-        ctx.one_tensor = key is value
         ctx.mask_shape = None if mask is None else mask.shape
         device = key.device.type
         ctx.autocast = (device, torch.get_autocast_dtype(device), torch.is_autocast_enabled(device))
@@ -128,13 +126,14 @@ class _Mixture(torch.autograd.Function):
         device, dtype, enabled = ctx.autocast
         with torch.autocast(device, dtype, enabled):
             rows, d_rows = brought.reshape(B, H * T, -1), d_mixed.reshape(B, H * T, -1)
-            d_weights = torch.bmm(d_rows, value.transpose(1, 2)).view(B, H, T, S)
+            d_weights = torch.bmm(d_rows, (key if value is None else value).transpose(1, 2))
+            d_weights = d_weights.view(B, H, T, S)
             weights = softmax if keep is None else softmax * keep
             share = softmax * (d_softmax + (d_weights if keep is None else d_weights * keep))
             d_scores = share - softmax * share.sum(-1, keepdim=True)  # through the softmax
             d_s, w = d_scores.view(B, H * T, S), weights.view(B, H * T, S)
             d_brought = torch.bmm(d_s, key).view_as(brought)
-            if ctx.one_tensor:  # [dS; W]^T [rows; d_rows] = dS^T rows + W^T d_rows
+            if value is None:  # [dS; W]^T [rows; d_rows] = dS^T rows + W^T d_rows
                 left, right = torch.cat([d_s, w], 1), torch.cat([rows, d_rows], 1)
                 d_key, d_value = torch.bmm(left.transpose(1, 2), right), None
             else:

@@ -75,7 +75,9 @@ def scaled_dot_product_attention(
         check_mask_dtype("attn_mask", attn_mask, true_means="allowed")
         _check_broadcast(attn_mask, scores)
     mask = combine_masks(attn_mask, causal_mask(T, S, query.device) if is_causal else None)
-    weights = F.dropout(masked_softmax(scores, mask), dropout_p)
+    # A causal mask alone allows the first key to every query.
+    weights = masked_softmax(scores, mask, overwrite=True, empty_rows=attn_mask is not None)
+    weights = F.dropout(weights, dropout_p)
     return weights @ value, weights
 
 
@@ -154,8 +156,9 @@ class MultiHeadAttention(AttentionLayer):
 
     positions : nn.Module or None, what tells the layer where the tokens stand. It is called with
         the queries (B, H, T, D_head), the keys (B, H_kv, S, D_head), the mask (in the convention
-        of ``utils.masks``, or None) and the place of the first query, and returns the first three
-        as the layer is to use them. Its kinds are in ``utils.positions``
+        of ``utils.masks``, or None), and in ``decode`` also with the place of the first query and
+        key. It returns the first three as the layer is to use them. Its kinds are in
+        ``utils.positions``
     num_kv_heads : int or None, H_kv, a divisor of H: so many heads have keys and values of their
         own, and H / H_kv queries share each ("grouped-query attention"; with 1 "multi-query").
         None means H
@@ -230,18 +233,20 @@ class MultiHeadAttention(AttentionLayer):
             q, k, mask = self.positions(q, k, mask)
         if not need_weights:
             return self.join_heads(self._fused(q, k, v, mask, dropout_p)), None
-        k, v = self._for_each_head(k), self._for_each_head(v)
-        heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout_p)
-        return self.join_heads(heads), weights
+        return self._attend_with_weights(q, k, v, mask, dropout_p)
 
-    def attend_causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend_causal(
+        self, query: Tensor, key: Tensor, value: Tensor, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
         """Let the fused kernel skip what a causal mask blocks, without a mask of T x S numbers."""
         T, S = query.shape[1], key.shape[1]
         if self.positions is not None or self._absorbing_is_cheaper(T, S):
-            return super().attend_causal(query, key, value)
-        q, k, v = self._project(query, key, value)
+            return super().attend_causal(query, key, value, need_weights)
         dropout_p = self.dropout if self.training else 0.0
-        return self.join_heads(self._fused(q, k, v, None, dropout_p, is_causal=True))
+        q, k, v = self._project(query, key, value)
+        if not need_weights:
+            return self.join_heads(self._fused(q, k, v, None, dropout_p, is_causal=True)), None
+        return self._attend_with_weights(q, k, v, None, dropout_p, is_causal=True)
 
     @torch.no_grad()
     def decode(self, x: Tensor, cache: KeyValueCache) -> Tensor:
@@ -269,10 +274,10 @@ class MultiHeadAttention(AttentionLayer):
         self._check_inputs(x, x, x)
         start, T = cache.length, x.shape[1]
         q, k, v = self._project(x, x, x)
-        k, v = cache.append(k, v)  # (B, H_kv, S, D_head) each, S = start + T
         mask = None if T == 1 else causal_mask(T, start + T, x.device, start)
         if self.positions is not None:
             q, k, mask = self.positions(q, k, mask, start)
+        k, v = cache.append(k, v)  # (B, H_kv, S, D_head) each, S = start + T
         return self.out_proj(self.join_heads(self._fused(q, k, v, mask)))
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -280,10 +285,21 @@ class MultiHeadAttention(AttentionLayer):
         q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
         return self.split_heads(q), self.split_heads(k), self.split_heads(v)
 
-    def _for_each_head(self, x: Tensor) -> Tensor:
-        """Repeat what H_kv heads share, (B, H_kv, S, D_head) -> (B, H, S, D_head)."""
+    def _attend_with_weights(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None,
+        dropout_p: float,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """Give the heads side by side, (B, T, H * D_head), and the weights, (B, H, T, S)."""
         groups = self.num_heads // self.num_kv_heads
-        return x if groups == 1 else x.repeat_interleave(groups, dim=1)
+        if groups > 1:  # (B, H_kv, S, D_head) -> (B, H, S, D_head)
+            k, v = k.repeat_interleave(groups, dim=1), v.repeat_interleave(groups, dim=1)
+        heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+        return self.join_heads(heads), weights
 
     def _fused(
         self,
@@ -295,10 +311,16 @@ class MultiHeadAttention(AttentionLayer):
         is_causal: bool = False,
     ) -> Tensor:
         """Run the fused kernel, which never stores the weights: (B, H, T, D_head)."""
-        shared = self.num_kv_heads != self.num_heads
-        return F.scaled_dot_product_attention(
-            q, k, v, mask, dropout_p, is_causal, enable_gqa=shared
-        )
+        (B, H, T, _), H_kv = q.shape, self.num_kv_heads
+        if H_kv == H or T > 1 or is_causal:
+            return F.scaled_dot_product_attention(
+                q, k, v, mask, dropout_p, is_causal, enable_gqa=H_kv != H
+            )
+        # One query: let the heads that share a key be queries of one head. No key is copied then.
+        if mask is not None and mask.shape[1] == H:
+            mask = mask.reshape(-1, H_kv, H // H_kv, k.shape[2])
+        q = q.view(B, H_kv, H // H_kv, self.head_dim)
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout_p).view(B, H, 1, -1)
 
     def _absorbing_is_cheaper(self, T: int, S: int) -> bool:
         """Compare multiply-adds for each sequence: project every key and value, or bring q to them.
@@ -314,12 +336,14 @@ class MultiHeadAttention(AttentionLayer):
 
     def _absorbed_parts(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         """Weights of key and value projection, (H, D_head, width), and the biases of both."""
-
-        def by_head(rows: Tensor) -> Tensor:
-            heads = rows.view(self.num_kv_heads, self.head_dim, *rows.shape[1:])
-            groups = self.num_heads // self.num_kv_heads
-            return heads if groups == 1 else heads.repeat_interleave(groups, dim=0)
-
         k_proj, v_proj = self.k_proj, self.v_proj
-        v_bias = None if v_proj.bias is None else by_head(v_proj.bias)
-        return by_head(k_proj.weight), by_head(v_proj.weight), k_proj.bias, v_bias
+        heads = (self.num_kv_heads, self.head_dim, -1)
+        k_weight, v_weight = k_proj.weight.view(heads), v_proj.weight.view(heads)
+        v_bias: Tensor | None = v_proj.bias
+        groups = self.num_heads // self.num_kv_heads
+        if groups > 1:
+            k_weight = k_weight.repeat_interleave(groups, dim=0)
+            v_weight = v_weight.repeat_interleave(groups, dim=0)
+            if v_bias is not None:
+                v_bias = v_bias.view(heads[:2]).repeat_interleave(groups, dim=0).flatten()
+        return k_weight, v_weight, k_proj.bias, v_bias

@@ -80,13 +80,15 @@ class AttentionLayer(nn.Module):
         """
         raise NotImplementedError
 
-    def attend_causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Return the heads side by side where the only mask is causal and no weights are asked.
+    def attend_causal(
+        self, query: Tensor, key: Tensor, value: Tensor, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Do what ``attend`` does where the only mask is causal.
 
         A layer that can do this without a mask of T x S numbers writes a method of its own.
         """
         mask = causal_mask(query.shape[1], key.shape[1], query.device)
-        return self.attend(query, key, value, mask, need_weights=False)[0]
+        return self.attend(query, key, value, mask, need_weights)
 
     def projections(self, name: str) -> list[nn.Linear]:
         """The linear maps that, one below the other, are the projection "q", "k" or "v"."""
@@ -152,13 +154,13 @@ class AttentionLayer(nn.Module):
             if key_padding_mask is not None:
                 key_padding_mask = key_padding_mask.unsqueeze(0)
         self._check_inputs(query, key, value)
-        sizes = (len(query), self.num_heads, query.shape[1], key.shape[1])
-        heads: Tensor
-        weights: Tensor | None = None
-        if is_causal and key_padding_mask is None and attn_mask is None and not need_weights:
-            heads = self.attend_causal(query, key, value)
+        if is_causal and key_padding_mask is None and attn_mask is None:
+            heads, weights = self.attend_causal(query, key, value, need_weights)
         else:
-            mask = merge_layer_masks(key_padding_mask, attn_mask, is_causal, sizes, like=query)
+            mask = None
+            if key_padding_mask is not None or attn_mask is not None:
+                sizes = (len(query), self.num_heads, query.shape[1], key.shape[1])
+                mask = merge_layer_masks(key_padding_mask, attn_mask, is_causal, sizes, like=query)
             heads, weights = self.attend(query, key, value, mask, need_weights)
         output = self.out_proj(heads)  # (B, T, D)
 
@@ -170,12 +172,12 @@ class AttentionLayer(nn.Module):
         return output, weights
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
-        widths = {"query": self.embed_dim, "key": self.kdim, "value": self.vdim}
+        widths = (self.embed_dim, self.kdim, self.vdim)
         tensors = {"query": query, "key": key, "value": value}
-        for name, x in tensors.items():
-            if x.shape[-1] != widths[name]:
+        for (name, x), width in zip(tensors.items(), widths, strict=True):
+            if x.shape[-1] != width:
                 raise ValueError(
-                    f"{name} has shape {tuple(x.shape)}; expected (batch, length, {widths[name]})."
+                    f"{name} has shape {tuple(x.shape)}; expected (batch, length, {width})."
                 )
         if not len(query) == len(key) == len(value):
             raise ValueError(

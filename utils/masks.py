@@ -94,29 +94,38 @@ def to_additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, BLOCKED)
 
 
-def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+def masked_softmax(
+    scores: Tensor, mask: Tensor | None, *, overwrite: bool = False, empty_rows: bool = True
+) -> Tensor:
     """Softmax over the keys that are allowed; a row in which none is allowed gives zeros.
 
     Parameters
     ----------
     scores : Tensor of shape (..., T, S), floating
     mask : Tensor that broadcasts to ``scores``, bool (True = allowed) or floating (added), or None
+    overwrite : bool, whether the caller does without ``scores`` afterwards, so that their memory
+        may be used: memory that the system has yet to provide takes longer than the softmax
+    empty_rows : bool, False if the caller knows that every row has a key that is allowed
 
     Returns
     -------
     Tensor of shape (..., T, S); each row sums to one, or to zero where nothing is allowed
     """
-    if mask is None:
-        return scores.softmax(dim=-1)
-    if mask.dtype == torch.bool:
-        empty = ~mask.any(dim=-1, keepdim=True)  # (..., T, 1): rows with nothing to attend to
-        # The softmax of a row of -inf is 0/0. An empty row keeps its scores and is zeroed after.
-        scores = scores.masked_fill(~(mask | empty), BLOCKED)
+    empty = None
+    if mask is not None:
+        if mask.dtype == torch.bool and empty_rows:
+            empty = ~mask.any(dim=-1, keepdim=True)  # (..., T, 1): rows with nothing to attend to
+            mask = mask | empty  # the softmax of a row of -inf is 0/0, so an empty row stays
+        added = to_additive(mask, scores.dtype)
+        scores = scores.add_(added) if overwrite else scores + added
+        if empty_rows and empty is None:
+            empty = (scores == BLOCKED).all(dim=-1, keepdim=True)
+            scores = scores.masked_fill(empty, 0.0)
+    if overwrite and not (torch.is_grad_enabled() and scores.requires_grad):
+        weights = torch.softmax(scores, dim=-1, out=scores)
     else:
-        scores = scores + mask.to(scores.dtype)
-        empty = (scores == BLOCKED).all(dim=-1, keepdim=True)
-        scores = scores.masked_fill(empty, 0.0)
-    return scores.softmax(dim=-1).masked_fill(empty, 0.0)
+        weights = scores.softmax(dim=-1)
+    return weights if empty is None else weights.masked_fill(empty, 0.0)
 
 
 def check_mask_dtype(name: str, mask: Tensor, true_means: str) -> None:

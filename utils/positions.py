@@ -13,7 +13,6 @@ Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim``.
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from utils.masks import combine_masks
@@ -139,11 +138,11 @@ class RotaryPositionalEncoding(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Rotate q, (B, H, T, D_head), and k, (B, H, S, D_head); the mask stays as it is.
 
-        The queries stand at the places from ``start`` on, the keys from 0 on.
+        The first query and the first key stand at the place ``start``.
         """
-        if start:  # `rotate` takes row t for place t
-            q = F.pad(q, (0, 0, start, 0))
-        return self.rotate(q)[..., start:, :], self.rotate(k), mask
+        if start:
+            return self.rotate_from(q, start), self.rotate_from(k, start), mask
+        return self.rotate(q), self.rotate(k), mask
 
     def rotate(self, x: Tensor) -> Tensor:
         """Rotate the pairs of x, (..., T, D_head), row t by t times each pair's frequency."""
@@ -153,6 +152,16 @@ class RotaryPositionalEncoding(nn.Module):
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (T, D_head / 2)
         first, second = x.chunk(2, dim=-1)  # twice (..., T, D_head / 2)
         return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+    def rotate_from(self, x: Tensor, start: int) -> Tensor:
+        """Rotate x, (..., T, D_head), as rows that follow ``start`` others."""
+        _check_width(x, self.head_dim)
+        precise, end = _precise(x.dtype), start + x.shape[-2]
+        angles = position_angles(end, self.head_dim, precise, x.device, self.base)[start:]
+        turn = torch.polar(torch.ones_like(angles), angles)  # (T, D_head / 2), complex
+        first, second = x.to(precise).chunk(2, dim=-1)
+        turned = torch.complex(first, second) * turn
+        return torch.cat([turned.real, turned.imag], dim=-1).to(x.dtype)
 
 
 class ALiBi(nn.Module):
@@ -183,11 +192,13 @@ class ALiBi(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Leave q, (B, H, T, D_head), and k alone, and add the bias to the mask: (…, H, T, S).
 
-        The queries stand at the places from ``start`` on, the keys from 0 on.
+        The first query and the first key stand at the place ``start``, and the bias is for all
+        keys, those before them too.
         """
         if q.shape[1] != len(self.slopes):
             raise ValueError(f"ALiBi was built for {len(self.slopes)} heads; got {q.shape[1]}.")
-        bias = self.bias(start + q.shape[-2], k.shape[-2], q.dtype, q.device)[:, start:]
+        T, S = start + q.shape[-2], start + k.shape[-2]
+        bias = self.bias(T, S, q.dtype, q.device)[:, start:]  # (H, T - start, S)
         combined = combine_masks(mask, bias.unsqueeze(0))
         assert combined is not None  # one of the two masks is there
         return q, k, combined

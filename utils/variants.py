@@ -98,9 +98,11 @@ class ConvMultiHeadAttention(MultiHeadAttention):
         channels = F.pad(channels, (self.kernel_size - 1, 0))  # zeros before the first query
         return self.reduce(channels).transpose(1, 2), weights  # (B, D, T) -> (B, T, D)
 
-    def attend_causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend_causal(
+        self, query: Tensor, key: Tensor, value: Tensor, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
         """Go through ``attend``, for the convolution's sake."""
-        return AttentionLayer.attend_causal(self, query, key, value)
+        return AttentionLayer.attend_causal(self, query, key, value, need_weights)
 
     def _check_convertible(self) -> None:
         raise ValueError(

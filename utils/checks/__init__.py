@@ -6,6 +6,12 @@ yet:", one sentence that says what is wrong.
 
 from utils.checks.classifying import classifier_size, mean_layer
 from utils.checks.costs import low_rank_scores, multiply_adds, parameter_count, weights_of_head
+from utils.checks.decoding import (
+    absorbed_heads,
+    cached_step,
+    repeated_key_heads,
+    tokens_that_fit,
+)
 from utils.checks.dot_product import additive_scores, batched_product, scaled_dot_product, softmax
 from utils.checks.heads import contributions_of_heads, join_and_project, loop_over_heads, one_head
 from utils.checks.lookup import (
@@ -31,6 +37,8 @@ from utils.checks.reshaping import (
     split_heads,
     stack_projections,
 )
+from utils.checks.speed import absorbed_scores, absorbed_values, padding_tokens, row_asked_for
+from utils.checks.tiling import one_tile, online_step, tiles_visited
 from utils.checks.widths import (
     absorb_convolution,
     parameters_of_widths,
@@ -41,9 +49,13 @@ from utils.checks.widths import (
 __all__ = [
     "ablate_head",
     "absorb_convolution",
+    "absorbed_heads",
+    "absorbed_scores",
+    "absorbed_values",
     "additive_scores",
     "alibi_bias",
     "batched_product",
+    "cached_step",
     "causal_mask",
     "classifier_size",
     "combined_mask",
@@ -64,10 +76,15 @@ __all__ = [
     "mean_layer",
     "multiply_adds",
     "one_head",
+    "one_tile",
+    "online_step",
     "padding_mask",
+    "padding_tokens",
     "parameter_count",
     "parameters_of_widths",
+    "repeated_key_heads",
     "rotate_at",
+    "row_asked_for",
     "scaled_dot_product",
     "self_attention",
     "shift_matrix",
@@ -77,6 +94,8 @@ __all__ = [
     "softmax_at",
     "split_heads",
     "stack_projections",
+    "tiles_visited",
+    "tokens_that_fit",
     "weights_of_head",
     "wide_attention",
     "width_of_equal_cost",

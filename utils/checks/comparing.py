@@ -52,6 +52,12 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise FaultError(f"your code raised {type(error).__name__}: {error}") from error
 
 
+def require_parts(result: Any, count: int, parts: str) -> None:
+    """Raise ``FaultError`` unless the reader's code returned so many things, as ``parts`` says."""
+    if not isinstance(result, tuple | list) or len(result) != count:
+        raise FaultError(f"your function should return {parts}.")
+
+
 def compare(
     got: Any,
     expected: Tensor,

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from utils.checks.comparing import FaultError, call, check, compare
+from utils.checks.comparing import FaultError, call, check, compare, require_parts
 
 
 @check
@@ -52,8 +52,8 @@ def weights_of_head(function: Callable[..., Any]) -> None:
     names = ["query", "key", "value"]
     for h in (3, 0, 2):
         result = call(function, packed, H, h)
-        if not isinstance(result, tuple | list | Tensor) or len(result) != 3:
-            raise FaultError("your function should return three tensors: query, key and value.")
+        result = list(result) if isinstance(result, Tensor) else result
+        require_parts(result, 3, "three tensors: query, key and value")
         for i, (name, got) in enumerate(zip(names, result, strict=True)):
             mistakes = {f"these rows belong to the {names[j]}.": blocks[j, h] for j in range(3)}
             across = thirds[i, :, h * D_head : (h + 1) * D_head]
@@ -78,8 +78,7 @@ def multiply_adds(function: Callable[..., Any]) -> None:
     """
     for B, T, D, H in [(1, 10, 8, 1), (1, 10, 8, 4), (3, 20, 16, 2), (2, 128, 512, 8)]:
         result = call(function, B, T, D, H)
-        if not isinstance(result, tuple | list) or len(result) != 2:
-            raise FaultError("your function should return two numbers: projections and attention.")
+        require_parts(result, 2, "two numbers: projections and attention")
         projections, attention = 4 * B * T * D * D, 2 * B * T * T * D
         sizes = f"for B = {B}, T = {T}, D = {D}, H = {H}, "
         flops = "count a multiplication and its addition as one."
@@ -113,8 +112,7 @@ def low_rank_scores(function: Callable[..., Any]) -> None:
     for T, S, r in [(5, 7, 2), (6, 4, 1), (5, 5, 3)]:
         scores = torch.randn(T, S, generator=generator)
         result = call(function, scores.clone(), r)
-        if not isinstance(result, tuple | list) or len(result) != 3:
-            raise FaultError("your function should return three things: Q, K and the error.")
+        require_parts(result, 3, "three things: Q, K and the error")
         q, k, error = result
         for name, got, shape in [("Q", q, (T, r)), ("K", k, (S, r))]:
             if tuple(getattr(got, "shape", ())) != shape:

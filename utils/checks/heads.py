@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from utils.checks.comparing import FaultError, call, check, compare
+from utils.checks.comparing import call, check, compare, require_parts
 
 B, T, S, H, D_HEAD, KDIM, VDIM = 2, 4, 5, 3, 2, 7, 8
 D = H * D_HEAD
@@ -116,8 +116,7 @@ def _project(query: Tensor, key: Tensor, value: Tensor, head: tuple[Tensor, ...]
 
 
 def _two(result: Any) -> tuple[Any, Any]:
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        raise FaultError("your function should return two things: the output and the weights.")
+    require_parts(result, 2, "two things: the output and the weights")
     return result[0], result[1]
 
 

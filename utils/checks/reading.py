@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from utils.checks.comparing import FaultError, call, check, compare
+from utils.checks.comparing import FaultError, call, check, compare, require_parts
 
 B, T, S, H, D_HEAD, D = 3, 4, 5, 3, 2, 7
 HEAD = 1  # the one that is taken out
@@ -86,8 +86,7 @@ def cut_head(function: Callable[..., tuple[Tensor, Tensor]]) -> None:
     own = torch.arange(H * D_HEAD) // D_HEAD == HEAD
     strided = torch.arange(H * D_HEAD) % H == HEAD
     result = call(function, q_weight.clone(), out_weight.clone(), HEAD, H)
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        raise FaultError("your function should return two things: the two smaller weights.")
+    require_parts(result, 2, "two things: the two smaller weights")
     for name, got, weight, axis in (
         ("the query's weight", result[0], q_weight.T, "rows"),
         ("the last projection's weight", result[1], out_weight, "columns"),

@@ -1,0 +1,210 @@
+"""The checks of chapter 11 accept what is right, however it is written, and name what is wrong."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from utils.attention import MultiHeadAttention
+from utils.checks import speed
+
+
+def by_head(weight, H):
+    return weight.view(H, -1, weight.shape[-1])
+
+
+def scores(q, tokens, weight):
+    return q @ by_head(weight, q.shape[1]) @ tokens[:, None].mT / math.sqrt(q.shape[-1])
+
+
+def scores_by_loop(q, tokens, weight):
+    rows = weight.chunk(q.shape[1])
+    heads = [q[:, h] @ rows[h] @ tokens.mT for h in range(q.shape[1])]
+    return torch.stack(heads, 1) * q.shape[-1] ** -0.5
+
+
+def scores_flat(q, tokens, weight):
+    B, H, T, d = q.shape
+    brought = torch.einsum("bhte,hed->bhtd", q / d**0.5, by_head(weight, H)).reshape(B, H * T, -1)
+    return torch.bmm(brought, tokens.mT).view(B, H, T, -1)
+
+
+def scores_of_keys(q, tokens, weight):
+    keys = (tokens @ weight.T).unflatten(-1, (q.shape[1], -1)).transpose(1, 2)
+    return q @ keys.mT / math.sqrt(q.shape[-1])
+
+
+def scores_of_stripes(q, tokens, weight):
+    cut = weight.view(q.shape[-1], q.shape[1], -1).transpose(0, 1)
+    return q @ cut @ tokens[:, None].mT / math.sqrt(q.shape[-1])
+
+
+def values(weights, tokens, weight, bias):
+    H = weights.shape[1]
+    heads = weights @ tokens[:, None] @ by_head(weight, H).mT
+    return heads + weights.sum(-1, keepdim=True) * bias.view(H, 1, -1)
+
+
+def values_by_loop(weights, tokens, weight, bias):
+    H = weights.shape[1]
+    parts = zip(weights.unbind(1), weight.chunk(H), bias.chunk(H), strict=True)
+    heads = [w @ tokens @ rows.T + w.sum(-1, keepdim=True) * b for w, rows, b in parts]
+    return torch.stack(heads, 1)
+
+
+def values_flat(weights, tokens, weight, bias):
+    B, H, T, _ = weights.shape
+    mixed = torch.bmm(weights.flatten(1, 2), tokens).view(B, H, T, -1)
+    heads = torch.einsum("bhtd,hed->bhte", mixed, by_head(weight, H))
+    return heads + torch.einsum("bhts,he->bhte", weights, bias.view(H, -1))
+
+
+def values_of_values(weights, tokens, weight, bias):
+    made = (tokens @ weight.T + bias).unflatten(-1, (weights.shape[1], -1)).transpose(1, 2)
+    return weights @ made
+
+
+def no_bias(weights, tokens, weight, bias):
+    return values(weights, tokens, weight, 0 * bias)
+
+
+def bias_once(weights, tokens, weight, bias):
+    return no_bias(weights, tokens, weight, bias) + bias.view(weights.shape[1], 1, -1)
+
+
+def row(layer, x):
+    return layer(x[:, -1:], x, x, need_weights=False)[0].squeeze(1)
+
+
+def row_by_position(layer, x):
+    return layer(x[:, -1:], x, x, None, False)[0][:, 0]
+
+
+def row_of_ours(layer, x):
+    return MultiHeadAttention.from_torch(layer)(x[:, -1:], x, x, need_weights=False)[0][:, 0]
+
+
+def row_by_hand(layer, x):
+    q, k, v = nn.functional._in_projection_packed(
+        x[:, -1:], x, x, layer.in_proj_weight, layer.in_proj_bias
+    )
+    q, k, v = (y.unflatten(-1, (layer.num_heads, -1)).transpose(1, 2) for y in (q, k, v))
+    heads = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+    return layer.out_proj(heads.transpose(1, 2).flatten(1))
+
+
+def padding(lengths, size):
+    def of(order):
+        parts = [order[i : i + size] for i in range(0, len(order), size)]
+        return sum(max(part) - n for part in parts for n in part)
+
+    return of(lengths), of(sorted(lengths))
+
+
+def padding_by_positions(lengths, size):
+    result = []
+    for order in (list(lengths), sorted(lengths)):
+        total = -sum(order)
+        while order:
+            batch, order = order[:size], order[size:]
+            total += len(batch) * max(batch)
+        result.append(total)
+    return result
+
+
+def whole_batches(lengths, size):
+    whole = len(lengths) // size * size
+    return padding(lengths[:whole], size)[0], padding(sorted(lengths)[:whole], size)[0]
+
+
+def padding_by_tensors(lengths, size):
+    def of(order):
+        return sum(int((part.max() - part).sum()) for part in order.split(size))
+
+    tensor = torch.tensor(lengths)
+    return [of(tensor), of(tensor.sort().values)]
+
+
+RIGHT = [
+    *[(speed.absorbed_scores, f) for f in (scores, scores_by_loop, scores_flat)],
+    *[(speed.absorbed_values, f) for f in (values, values_by_loop, values_flat)],
+    *[(speed.row_asked_for, f) for f in (row, row_by_position, row_of_ours, row_by_hand)],
+    *[(speed.padding_tokens, f) for f in (padding, padding_by_positions, padding_by_tensors)],
+]
+
+
+@pytest.mark.parametrize(("check", "function"), RIGHT)
+def test_what_is_right_is_accepted(check, function):
+    assert check(function) == "Right."
+
+
+def broken(*_):
+    raise RuntimeError("shapes do not fit")
+
+
+SCORES = [
+    (lambda q, x, w: scores(q, x, w) * q.shape[-1] ** 0.5, "scale is missing"),
+    (lambda q, x, w: scores(q, x, w) / q.shape[-1] ** 0.5, "divide by its root"),
+    (lambda q, x, w: scores(q, x, w) * (q.shape[-1] / x.shape[-1]) ** 0.5, "root of D;"),
+    (lambda q, x, w: scores(q, x, w).mT, "swapped"),
+    (lambda q, x, w: scores(q, x, w).softmax(-1), "before the softmax"),
+    (scores_of_stripes, "heads are mixed up"),
+    (scores_of_keys, "a key was projected"),
+    (lambda q, x, w: q, "has shape"),
+    (lambda q, x, w: [1.0], "should be a tensor"),
+    (broken, "raised RuntimeError: shapes do not fit"),
+]
+VALUES = [
+    (no_bias, "bias is missing"),
+    (bias_once, "the sum of its weights counts"),
+    (lambda a, x, w, b: no_bias(a, x, w, b) + x.shape[1] * b.view(3, 1, -1), "for each token"),
+    (lambda a, x, w, b: values(a / a.sum(-1, keepdim=True), x, w, b), "sum to one"),
+    (lambda a, x, w, b: values(a.softmax(-1), x, w, b), "is wrong at"),
+    (lambda a, x, w, b: values(a, x, w, b).transpose(1, 2), "heads and queries are swapped"),
+    (lambda a, x, w, b: values(a, x, w, b).transpose(1, 2).flatten(2), "side by side"),
+    (values_of_values, "a value was projected"),
+    (lambda a, x, w, b: a, "has shape"),
+    (broken, "raised RuntimeError"),
+]
+ROWS = [
+    (lambda layer, x: layer(x, x, x)[0][:, -1], "more rows were computed"),
+    (lambda layer, x: layer(x, x, x, need_weights=False)[0][:, -1], "more rows were computed"),
+    (lambda layer, x: layer(x[:, -1:], x, x)[0][:, 0], "need_weights=False"),
+    (lambda layer, x: layer(x[:, -1:], x, x, None, True)[0][:, 0], "need_weights=False"),
+    (lambda layer, x: layer(x[:, :1], x, x)[0][:, 0], "first row"),
+    (lambda layer, x: layer(x[:, -1:], x, x)[0], "dimension too many"),
+    (lambda layer, x: layer(x, x, x)[0], "all rows"),
+    (lambda layer, x: layer(*[x[:, -1:]] * 3)[0][:, 0], "itself alone"),
+    (lambda layer, x: layer(x, x, x)[0].mean(1), "is wrong at"),
+    (lambda layer, x: layer(x[:, -1], x, x)[0], "raised"),
+    (lambda layer, x: layer(x[:, -1:], x, x), "should be a tensor"),
+]
+PADDING = [
+    (lambda n, size: (0, 0), "is 0; expected 6"),
+    (lambda n, size: tuple(p + sum(n) for p in padding(n, size)), "subtract the tokens"),
+    (lambda n, size: padding(n, size)[::-1], "wrong way round"),
+    (lambda n, size: (len(n) * max(n) - sum(n),) * 2, "its own longest"),
+    (whole_batches, "is left out"),
+    (lambda n, size: padding(n, size)[0], "two numbers"),
+    (lambda n, size: None, "two numbers"),
+    (lambda n, size: (n, n), "raised TypeError"),
+    (broken, "raised RuntimeError"),
+]
+WRONG = [
+    (check, function, said)
+    for check, cases in {
+        speed.absorbed_scores: SCORES,
+        speed.absorbed_values: VALUES,
+        speed.row_asked_for: ROWS,
+        speed.padding_tokens: PADDING,
+    }.items()
+    for function, said in cases
+]
+
+
+@pytest.mark.parametrize(("check", "function", "said"), WRONG)
+def test_what_is_wrong_is_named(check, function, said):
+    answer = check(function)
+    assert answer.startswith("Not yet:")
+    assert said in answer
