@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PINS := requirements.txt constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lint notebooks serve address constraints clean
+.PHONY: help book test lint notebooks bench serve address constraints clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,10 @@ lint: $(VENV)/.dev ## format, lint, types, spelling, workflows
 
 notebooks: $(VENV)/.appendix ## execute chapters in place and stamp them (some: CHAPTERS="08 09")
 	$(BIN)/python -m tools.notebooks execute $(CHAPTERS)
+
+bench: $(VENV)/.bench ## measure training and layers: twenty minutes on two quiet cores
+	$(BIN)/python -m benchmarks training
+	$(BIN)/python -m benchmarks layers
 
 serve: book ## build the book and serve it at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
@@ -69,6 +73,12 @@ $(VENV)/.book: $(PINS) | $(BIN)/python
 $(VENV)/.appendix: $(VENV)/.book
 	@echo "Installing what only the appendix needs."
 	$(PIP) -c constraints.txt -e ".[appendix]"
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.book benchmarks/requirements.txt
+	@echo "Installing what the layers are compared with."
+	$(PIP) -c constraints.txt -e ".[bench]"
+	$(PIP) --no-deps -r benchmarks/requirements.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.book

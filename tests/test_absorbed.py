@@ -136,3 +136,23 @@ def test_gradients_of_many_losses_at_once_are_those_one_by_one():
 
     one_by_one = torch.autograd.functional.jacobian(attend, q)
     torch.testing.assert_close(torch.func.jacrev(attend)(q), one_by_one)
+
+
+@pytest.mark.parametrize("one_tensor", [True, False])
+@pytest.mark.parametrize("used", ["heads", "weights"])
+def test_what_is_frozen_or_not_used_changes_no_other_gradient(one_tensor, used):
+    given_parts = parts(vdim=KDIM)
+    if one_tensor:
+        given_parts[2] = given_parts[1]
+
+    def gradients(wanted):
+        heads, weights = absorbed_attention(*given_parts)
+        loss = (heads if used == "heads" else weights).sin().sum()
+        return torch.autograd.grad(loss, wanted, materialize_grads=True)
+
+    q, key, value, k_weight = given_parts[:4]
+    expected = gradients([q, k_weight])
+    key.requires_grad_(False)
+    value.requires_grad_(False)
+    for got, wanted in zip(gradients([q, k_weight]), expected, strict=True):
+        assert torch.equal(got, wanted)

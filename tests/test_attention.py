@@ -145,7 +145,7 @@ def test_the_weights_are_never_made_where_nobody_asks_for_them(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the weights were computed")
 
-    monkeypatch.setattr("utils.attention.masked_softmax", refuse)
+    monkeypatch.setattr("utils.dot_product.masked_softmax", refuse)
     x = torch.randn(2, 4, 8)
     MultiHeadAttention(8, 2)(x, x, x, need_weights=False)
     with pytest.raises(AssertionError, match="the weights were computed"):

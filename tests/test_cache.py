@@ -9,6 +9,7 @@ from torch import nn
 from utils.attention import MultiHeadAttention
 from utils.cache import KeyValueCache
 from utils.positions import ALiBi, RotaryPositionalEncoding
+from utils.variants import ConvMultiHeadAttention
 
 B, T, D, H = 2, 9, 16, 4
 POSITIONS = {
@@ -78,6 +79,18 @@ def test_selected_sequences_go_on_as_if_they_had_been_alone():
     torch.testing.assert_close(found, expected[rows, T - 1 :])
 
 
+@pytest.mark.parametrize("positions", ["none", "rotary"])
+def test_a_prompt_needs_no_mask_of_all_pairs(positions, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a mask was made")
+
+    monkeypatch.setattr("utils.attention.causal_mask", refuse)
+    layer, cache = make_layer(positions), KeyValueCache(T)
+    layer.decode(tokens(), cache)
+    x = tokens()
+    layer(x, x, x, need_weights=False, is_causal=True)
+
+
 def test_decoding_keeps_no_gradient():
     assert not make_layer().decode(tokens(), KeyValueCache(T)).requires_grad
 
@@ -90,12 +103,25 @@ def test_a_full_cache_says_so_and_stays_as_it_was():
     assert cache.length == T
 
 
+def test_a_refused_prompt_leaves_the_cache_empty():
+    layer, cache = make_layer(), KeyValueCache(3)
+    with pytest.raises(ValueError, match="room for 3 tokens"):
+        layer.decode(tokens(), cache)
+    layer.decode(tokens(3)[:1], cache)  # another batch
+    assert cache.length == 3
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: KeyValueCache(0), "room for at least one token; got 0"),
         (lambda: KeyValueCache(3).select(torch.tensor([0])), "the cache is empty"),
         (lambda: make_layer().decode(tokens()[0], KeyValueCache(9)), r"expected \(B, T, 16\)"),
+        (lambda: make_layer().decode(tokens(0), KeyValueCache(9)), "at least one token"),
+        (
+            lambda: KeyValueCache(9).append(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 1, 4)),
+            "do not fit each other",
+        ),
         (lambda: make_layer().decode(tokens()[..., 1:], KeyValueCache(9)), "query has shape"),
     ],
 )
@@ -110,3 +136,8 @@ def test_a_cache_of_another_batch_is_refused():
     with pytest.raises(ValueError, match="take a new cache for another batch"):
         layer.decode(tokens(1)[:1], cache)
     assert cache.length == 2
+
+
+def test_a_layer_with_a_convolution_says_that_it_cannot_decode():
+    with pytest.raises(NotImplementedError, match="cannot decode"):
+        ConvMultiHeadAttention(D, H).decode(tokens().float(), KeyValueCache(T))

@@ -234,9 +234,21 @@ def test_causality_alone_makes_no_mask_of_all_pairs(monkeypatch):
     def refuse(*_):
         raise AssertionError("a mask was made")
 
-    monkeypatch.setattr("utils.attention.causal_mask", refuse)
+    monkeypatch.setattr("utils.dot_product.causal_mask", refuse)
     monkeypatch.setattr("utils.layer.causal_mask", refuse)
     x = torch.randn(B, T, D)
     make_layer(2, 3).float()(x, x, x, need_weights=False, is_causal=True)
     with pytest.raises(AssertionError, match="a mask was made"):
         make_layer(2, 3).float()(x, x, x, is_causal=True)
+
+
+@pytest.mark.parametrize(("batch", "queries"), [(0, 1), (2, 0), (0, 50)])
+def test_no_sequences_or_no_queries_give_an_empty_output_as_pytorchs_layer_does(batch, queries):
+    layer = MultiHeadAttention(8, 2)
+    query, x = torch.randn(batch, queries, 8), torch.randn(batch, 50, 8, requires_grad=True)
+    for need_weights in (True, False):
+        output, _ = layer(query, x, x, need_weights=need_weights)
+        expected, _ = layer.to_torch()(query, x, x, need_weights=need_weights)
+        assert output.shape == expected.shape
+        (gradient,) = torch.autograd.grad(output.sum(), x)
+        assert torch.equal(gradient, torch.zeros_like(x))

@@ -1,6 +1,7 @@
 """Things are timed in turns, each as often as the others, and compared within a round."""
 
 import pandas as pd
+import pytest
 import torch
 
 from utils import timing
@@ -94,3 +95,8 @@ def test_a_ratio_is_taken_within_each_round():
 def test_quartiles():
     found = quartiles(pd.Series([1.0, 2.0, 3.0, 4.0, 5.0]), "ms")
     assert found == {"ms": 3.0, "ms_low": 2.0, "ms_high": 4.0}
+
+
+def test_nothing_to_time_is_refused():
+    with pytest.raises(ValueError, match="at least one function"):
+        interleave({})

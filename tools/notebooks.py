@@ -3,7 +3,8 @@
 python -m tools.notebooks execute [NAME ...]
     Run each chapter, or those whose file names start with a NAME, from top to bottom in a fresh
     kernel. A chapter is written, whole and stamped, only if every cell succeeded and no output
-    gives away a path of the machine or the text of an article.
+    gives away a path of the machine or the text of an article. How long it took is noted, and the
+    book's page of measurements, which says so, written anew.
 
 python -m tools.notebooks check [NAME ...]
     Say what is wrong with the chapters as they are.
@@ -126,6 +127,14 @@ def _final_state(line: str) -> str:
     return shown.rstrip() if "\r" in line else line
 
 
+def keep_time(chapter: str, seconds: float) -> None:
+    """Note how long a chapter took, and write the page of measurements, which says so."""
+    from benchmarks import chapters, page  # not above: they draw, and a check need not wait for it
+
+    chapters.keep(chapter, seconds)
+    page.write_page()
+
+
 def write(nb: NotebookNode, path: Path) -> None:
     """Replace the file in one step, so that half a chapter never stands there."""
     half = path.with_suffix(".tmp")
@@ -156,7 +165,9 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{path.stem}:", end=" ", flush=True)
         start = time.perf_counter()
         word = execute(path)
-        print(f"{time.perf_counter() - start:.0f} s, data: {word}", flush=True)
+        seconds = time.perf_counter() - start
+        keep_time(path.stem, seconds)
+        print(f"{seconds:.0f} s, data: {word}", flush=True)
     if found:
         sys.exit("\n".join(found))
 

@@ -6,7 +6,9 @@ Read it in this order; a module imports only those above it:
 ``layer``            how a multi-head attention layer is called, checked and converted
 ``absorbed``         attention that projects no key and no value, for few queries
 ``cache``            the keys and values that a layer keeps while it writes token by token
-``attention``        scaled dot-product attention, and multi-head attention written in two ways
+``dot_product``      scaled dot-product attention, the definition
+``naive``            multi-head attention as a loop over heads
+``attention``        multi-head attention at once, by the cheapest way to what is asked
 ``tiled_attention``  exact attention that never holds the matrix of weights
 ``positions``        what tells the layer where a token stands: four encodings of position
 ``variants``         heads as wide as the model, and a convolution that reduces them

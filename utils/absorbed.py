@@ -44,7 +44,7 @@ def absorbed_attention(
     value : Tensor of shape (B, S, vdim)
     k_weight : Tensor of shape (H, D_head, kdim), the key projection of each head
     v_weight : Tensor of shape (H, D_head, vdim), the value projection of each head
-    k_bias : Tensor, or None
+    k_bias : Tensor of shape (H * D_head,), or None
     v_bias : Tensor of shape (H * D_head,), or None
     mask : Tensor that broadcasts to (B, H, T, S), in the convention of ``utils.masks``, or None
     dropout_p : float, the share of weights set to zero
@@ -64,7 +64,8 @@ def absorbed_attention(
         keep = F.dropout(q.new_ones(B, H, T, key.shape[1]), dropout_p)
     mix = _Mixture.apply if torch.is_grad_enabled() else _mix
     mixed, weights = mix(brought, key, None if key is value else value, mask, keep, k_bias)
-    mixed = mixed.transpose(0, 1).reshape(H, B * T, -1)  # (B, H, T, vdim) -> (H, B * T, vdim)
+    vdim = value.shape[-1]
+    mixed = mixed.transpose(0, 1).reshape(H, B * T, vdim)  # (B, H, T, vdim) -> (H, B * T, vdim)
     heads = torch.bmm(mixed, v_weight.transpose(1, 2))  # (H, B * T, D_head)
     joined = heads.transpose(0, 1).reshape(B, T, H * head_dim)
     if keep is not None:
@@ -89,12 +90,13 @@ def _mix(
 
     Without ``value`` the keys are the values as well.
     """
-    B, H, T, _ = brought.shape
-    scores = torch.bmm(brought.reshape(B, H * T, -1), key.transpose(1, 2)).view(B, H, T, -1)
+    (B, H, T, kdim), S = brought.shape, key.shape[1]
+    value = key if value is None else value
+    scores = torch.bmm(brought.reshape(B, H * T, kdim), key.transpose(1, 2)).view(B, H, T, S)
     softmax = masked_softmax(scores, mask, overwrite=True)
     weights = softmax if keep is None else softmax * keep
-    mixed = torch.bmm(weights.view(B, H * T, -1), key if value is None else value)
-    return mixed.view(B, H, T, -1), softmax
+    mixed = torch.bmm(weights.view(B, H * T, S), value)
+    return mixed.view(B, H, T, value.shape[-1]), softmax
 
 
 class _Mixture(torch.autograd.Function):
@@ -117,28 +119,42 @@ class _Mixture(torch.autograd.Function):
         ctx.mask_shape = None if mask is None else mask.shape
         device = key.device.type
         ctx.autocast = (device, torch.get_autocast_dtype(device), torch.is_autocast_enabled(device))
+        ctx.set_materialize_grads(False)  # who does not use the weights pays nothing for them
         ctx.save_for_backward(brought, key, value, output[1], keep, k_bias)
 
     @staticmethod
-    def backward(ctx: Any, d_mixed: Tensor, d_softmax: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(
+        ctx: Any, d_mixed: Tensor | None, d_softmax: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
         brought, key, value, softmax, keep, k_bias = ctx.saved_tensors
-        B, H, T, S = softmax.shape
+        (B, H, T, S), kdim = softmax.shape, key.shape[-1]
+        source = key if value is None else value
+        if d_mixed is None:
+            d_mixed = brought.new_zeros(B, H, T, source.shape[-1])
         device, dtype, enabled = ctx.autocast
         with torch.autocast(device, dtype, enabled):
-            rows, d_rows = brought.reshape(B, H * T, -1), d_mixed.reshape(B, H * T, -1)
-            d_weights = torch.bmm(d_rows, (key if value is None else value).transpose(1, 2))
-            d_weights = d_weights.view(B, H, T, S)
-            weights = softmax if keep is None else softmax * keep
-            share = softmax * (d_softmax + (d_weights if keep is None else d_weights * keep))
+            rows, d_rows = (
+                brought.reshape(B, H * T, kdim),
+                d_mixed.reshape(B, H * T, source.shape[-1]),
+            )
+            d_weights = torch.bmm(d_rows, source.transpose(1, 2)).view(B, H, T, S)
+            if keep is not None:
+                d_weights = d_weights * keep
+            if d_softmax is not None:
+                d_weights = d_weights + d_softmax
+            share = softmax * d_weights
             d_scores = share - softmax * share.sum(-1, keepdim=True)  # through the softmax
-            d_s, w = d_scores.view(B, H * T, S), weights.view(B, H * T, S)
+            d_s = d_scores.view(B, H * T, S)
+            w = (softmax if keep is None else softmax * keep).view(B, H * T, S)
             d_brought = torch.bmm(d_s, key).view_as(brought)
-            if value is None:  # [dS; W]^T [rows; d_rows] = dS^T rows + W^T d_rows
-                left, right = torch.cat([d_s, w], 1), torch.cat([rows, d_rows], 1)
-                d_key, d_value = torch.bmm(left.transpose(1, 2), right), None
-            else:
-                d_key = torch.bmm(d_s.transpose(1, 2), rows)
+            d_key = d_value = None
+            if value is not None and ctx.needs_input_grad[2]:
                 d_value = torch.bmm(w.transpose(1, 2), d_rows)
+            if ctx.needs_input_grad[1]:
+                left, right = d_s, rows
+                if value is None:  # [dS; W]^T [rows; d_rows] = dS^T rows + W^T d_rows
+                    left, right = torch.cat([d_s, w], 1), torch.cat([rows, d_rows], 1)
+                d_key = torch.bmm(left.transpose(1, 2), right)
             d_mask = d_scores.sum_to_size(ctx.mask_shape) if ctx.needs_input_grad[3] else None
             d_k_bias = None if k_bias is None else torch.zeros_like(k_bias)
             return d_brought, d_key, d_value, d_mask, None, d_k_bias

@@ -1,8 +1,8 @@
-"""Scaled dot-product attention, and multi-head attention written in two ways.
+"""Multi-head attention with one projection each, a reshape, and the cheapest way to what is asked.
 
-``NaiveMultiHeadAttention`` is the definition: a loop over heads, each with projections of its own.
-``MultiHeadAttention`` is the same function with one projection each and a reshape. How they are
-called, and how their weights convert from and to PyTorch's layer, is in ``utils.layer``.
+The definition of attention is in ``utils.dot_product``, the loop over heads in ``utils.naive``;
+both can be imported from here. How a layer is called, and how its weights convert from and to
+PyTorch's, is in ``utils.layer``.
 
 Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim``, which is H * D_head unless a
 layer is given a ``head_dim`` of its own.
@@ -12,141 +12,18 @@ Source: Vaswani and others 2017, "Attention Is All You Need", sections 3.2.1 and
 
 from __future__ import annotations
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from utils.absorbed import absorbed_attention
 from utils.cache import KeyValueCache
+from utils.dot_product import scaled_dot_product_attention
 from utils.layer import AttentionLayer
-from utils.masks import causal_mask, check_mask_dtype, combine_masks, masked_softmax
+from utils.masks import causal_mask, combine_masks
+from utils.naive import NaiveMultiHeadAttention
 
-
-def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """Compute softmax(Q K^T / sqrt(D_head)) V, and return the weights as well.
-
-    Follows ``torch.nn.functional.scaled_dot_product_attention``: True in ``attn_mask`` means *may
-    attend*, and dropout is applied whenever ``dropout_p`` is not 0.
-
-    Parameters
-    ----------
-    query : Tensor of shape (..., T, D_head)
-    key : Tensor of shape (..., S, D_head)
-    value : Tensor of shape (..., S, D_value)
-    attn_mask : Tensor that broadcasts to (..., T, S), True = allowed, or floats to add, or None
-    dropout_p : float, the share of weights set to zero
-    is_causal : bool, let query t attend to keys 0 … t only
-
-    Returns
-    -------
-    output : Tensor of shape (..., T, D_value)
-    weights : Tensor of shape (..., T, S), after dropout; a query that may attend to nothing has
-        a row of zeros
-
-    Raises
-    ------
-    ValueError
-        if the shapes of query, key, value or mask do not fit each other
-    TypeError
-        if the mask is neither bool nor floating
-
-    Source: Vaswani and others 2017, section 3.2.1, equation 1.
-    """
-    if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise ValueError("query, key and value need at least two dimensions: (length, width).")
-    T, S = query.shape[-2], key.shape[-2]
-    if query.shape[-1] != key.shape[-1] or value.shape[-2] != S:
-        raise ValueError(
-            f"query {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)} do "
-            "not fit: query and key need the same last size, key and value the same length."
-        )
-    # Dividing the query, (..., T, D_head), costs less than dividing all scores, and is the same.
-    scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (..., T, S)
-    if attn_mask is not None:
-        check_mask_dtype("attn_mask", attn_mask, true_means="allowed")
-        _check_broadcast(attn_mask, scores)
-    mask = combine_masks(attn_mask, causal_mask(T, S, query.device) if is_causal else None)
-    # A causal mask alone allows the first key to every query.
-    weights = masked_softmax(scores, mask, overwrite=True, empty_rows=attn_mask is not None)
-    weights = F.dropout(weights, dropout_p)
-    return weights @ value, weights
-
-
-def _check_broadcast(mask: Tensor, scores: Tensor) -> None:
-    """Raise if the mask does not broadcast to the scores, (..., T, S), without enlarging them."""
-    sizes = zip(reversed(mask.shape), reversed(scores.shape), strict=False)
-    if mask.dim() > scores.dim() or any(m not in (1, s) for m, s in sizes):
-        raise ValueError(
-            f"attn_mask has shape {tuple(mask.shape)}, which does not broadcast to the scores' "
-            f"shape {tuple(scores.shape)}, (..., queries, keys)."
-        )
-
-
-class Head(nn.Module):
-    """One head: a small attention with projections of its own, from D to D_head dimensions."""
-
-    def __init__(self, embed_dim: int, head_dim: int, kdim: int, vdim: int, bias: bool) -> None:
-        super().__init__()
-        self.q_proj = nn.Linear(embed_dim, head_dim, bias=bias)
-        self.k_proj = nn.Linear(kdim, head_dim, bias=bias)
-        self.v_proj = nn.Linear(vdim, head_dim, bias=bias)
-
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float
-    ) -> tuple[Tensor, Tensor]:
-        """Return this head's output, (B, T, D_head), and its weights, (B, T, S)."""
-        q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
-        return scaled_dot_product_attention(q, k, v, mask, dropout_p)
-
-
-class NaiveMultiHeadAttention(AttentionLayer):
-    """Multi-head attention as the paper defines it: a loop over heads, then one projection.
-
-    Parameters, call and errors are those of ``utils.layer.AttentionLayer``.
-
-    Source: Vaswani and others 2017, section 3.2.2.
-    """
-
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        kdim: int | None = None,
-        vdim: int | None = None,
-    ) -> None:
-        super().__init__(embed_dim, num_heads, dropout, bias, kdim, vdim)
-        sizes = (embed_dim, self.head_dim, self.kdim, self.vdim)
-        self.heads = nn.ModuleList(Head(*sizes, bias) for _ in range(num_heads))
-        self.reset_parameters()
-
-    def projections(self, name: str) -> list[nn.Linear]:
-        """The H projections called ``name``, one a head, each of shape (D_head, width)."""
-        return [getattr(head, f"{name}_proj") for head in self.heads]
-
-    def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Run one head after the other and put their outputs side by side."""
-        dropout_p = self.dropout if self.training else 0.0
-        outputs, weights = [], []
-        for h, head in enumerate(self.heads):
-            head_mask = mask if mask is None or mask.dim() < 4 else mask[:, h % mask.shape[1]]
-            output, weight = head(query, key, value, head_mask, dropout_p)
-            outputs.append(output)  # (B, T, D_head)
-            weights.append(weight)  # (B, T, S)
-        joined = torch.cat(outputs, dim=-1)  # H times (B, T, D_head) -> (B, T, D)
-        return joined, torch.stack(weights, dim=1) if need_weights else None  # (B, H, T, S)
+__all__ = ["MultiHeadAttention", "NaiveMultiHeadAttention", "scaled_dot_product_attention"]
 
 
 class MultiHeadAttention(AttentionLayer):
@@ -239,14 +116,14 @@ class MultiHeadAttention(AttentionLayer):
         self, query: Tensor, key: Tensor, value: Tensor, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Let the fused kernel skip what a causal mask blocks, without a mask of T x S numbers."""
-        T, S = query.shape[1], key.shape[1]
-        if self.positions is not None or self._absorbing_is_cheaper(T, S):
+        if self._absorbing_is_cheaper(query.shape[1], key.shape[1]):
             return super().attend_causal(query, key, value, need_weights)
         dropout_p = self.dropout if self.training else 0.0
         q, k, v = self._project(query, key, value)
+        q, k, mask = self._causal(q, k)
         if not need_weights:
-            return self.join_heads(self._fused(q, k, v, None, dropout_p, is_causal=True)), None
-        return self._attend_with_weights(q, k, v, None, dropout_p, is_causal=True)
+            return self.join_heads(self._fused(q, k, v, mask, dropout_p, mask is None)), None
+        return self._attend_with_weights(q, k, v, mask, dropout_p, mask is None)
 
     @torch.no_grad()
     def decode(self, x: Tensor, cache: KeyValueCache) -> Tensor:
@@ -272,18 +149,31 @@ class MultiHeadAttention(AttentionLayer):
         if x.dim() != 3:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, T, {self.embed_dim}).")
         self._check_inputs(x, x, x)
-        start, T = cache.length, x.shape[1]
+        start = cache.length
         q, k, v = self._project(x, x, x)
-        mask = None if T == 1 else causal_mask(T, start + T, x.device, start)
-        if self.positions is not None:
-            q, k, mask = self.positions(q, k, mask, start)
+        q, k, mask = self._causal(q, k, start)
         k, v = cache.append(k, v)  # (B, H_kv, S, D_head) each, S = start + T
-        return self.out_proj(self.join_heads(self._fused(q, k, v, mask)))
+        causal = start == 0 and mask is None
+        return self.out_proj(self.join_heads(self._fused(q, k, v, mask, is_causal=causal)))
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Give q, (B, H, T, D_head), and k and v, (B, H_kv, S, D_head)."""
         q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
         return self.split_heads(q), self.split_heads(k), self.split_heads(v)
+
+    def _causal(self, q: Tensor, k: Tensor, start: int = 0) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Put queries and keys into their places, and give the causal mask, unless it goes without.
+
+        Where nothing came before, and ``positions`` has no mask of its own, the kernel knows what
+        causal means; one query that comes last may see all. None stands for both.
+        """
+        T, S = q.shape[2], start + k.shape[2]
+        mask = causal_mask(T, S, q.device, start) if start and T > 1 else None
+        if self.positions is not None:
+            q, k, mask = self.positions(q, k, mask, start) if start else self.positions(q, k, None)
+            if mask is not None and start == 0:
+                mask = combine_masks(mask, causal_mask(T, S, q.device))
+        return q, k, mask
 
     def _attend_with_weights(
         self,

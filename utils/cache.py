@@ -40,23 +40,28 @@ class KeyValueCache:
         Raises
         ------
         ValueError
-            if they are not of the shape of those before, or there is no room for them
+            if they do not fit each other or those before, or there is no room for them
         """
-        if not self._rooms:
-            room = (*k.shape[:-2], self.max_length, k.shape[-1])
-            self._rooms = [k.new_empty(room), v.new_empty((*room[:-1], v.shape[-1]))]
-        for new, room_ in zip((k, v), self._rooms, strict=True):
-            if (*new.shape[:-2], new.shape[-1]) != (*room_.shape[:-2], room_.shape[-1]):
-                raise ValueError(
-                    f"the cache holds keys or values of shape {tuple(room_.shape)} and got "
-                    f"{tuple(new.shape)}; take a new cache for another batch or another layer."
-                )
+        if k.dim() != 4 or k.shape[:-1] != v.shape[:-1] or k.shape[-2] < 1:
+            raise ValueError(
+                f"keys {tuple(k.shape)} and values {tuple(v.shape)} do not fit each other; "
+                "expected (B, H_kv, T, D_head) each, of at least one token."
+            )
         end = self.length + k.shape[-2]
         if end > self.max_length:
             raise ValueError(
                 f"the cache has room for {self.max_length} tokens, and this would be {end}: build "
                 "it with a larger max_length."
             )
+        if not self._rooms:
+            shapes = [(*new.shape[:2], self.max_length, new.shape[-1]) for new in (k, v)]
+            self._rooms = [k.new_empty(shapes[0]), v.new_empty(shapes[1])]
+        for new, room_ in zip((k, v), self._rooms, strict=True):
+            if (*new.shape[:2], new.shape[-1]) != (*room_.shape[:2], room_.shape[-1]):
+                raise ValueError(
+                    f"the cache holds keys or values of shape {tuple(room_.shape)} and got "
+                    f"{tuple(new.shape)}; take a new cache for another batch or another layer."
+                )
         for new, room_ in zip((k, v), self._rooms, strict=True):
             room_[..., self.length : end, :] = new
         self.length = end

@@ -71,7 +71,8 @@ class TextClassifier(nn.Module):
             raise ValueError(f"input_ids has shape {tuple(input_ids.shape)}; expected (B, T).")
         x = self.embedding(input_ids)  # (B, T, D)
         padding = None if self.padding_idx is None else input_ids == self.padding_idx  # (B, T)
-        # The query's token is embedded apart: a slice of x would have a gradient as large as x.
-        query = self.embedding(input_ids[:, :1])  # (B, 1, D)
+        query = x[:, :1]  # (B, 1, D), whose gradient autograd writes into zeros of x's size
+        if self.embedding.num_embeddings < input_ids.numel():
+            query = self.embedding(input_ids[:, :1])  # the same, with zeros of the table's size
         first, _ = self.mha(query, x, x, key_padding_mask=padding, need_weights=False)
         return self.classifier(first.squeeze(1))  # (B, 1, D) -> (B, D) -> (B, C)

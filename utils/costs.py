@@ -150,17 +150,20 @@ class Peak:
 
 
 def measure_peak(device: torch.device, dtype: torch.dtype, quick: bool = False) -> Peak:
-    """Measure both peaks of a device, in the dtype that is used there.
+    """Measure both peaks of a device, with the number of threads that is set.
 
     Parameters
     ----------
+    device : where to measure
+    dtype : of the matrices that are multiplied; what is copied is float32, 128 MiB on a processor.
+        (One whose caches hold about as much copies faster than its memory.)
     quick : bool, take small matrices and arrays, to see that it runs; the numbers mean nothing
     """
     width = 256 if quick else 8192 if device.type == "cuda" else 2048
     numbers = 2**16 if quick else 2**28 if device.type == "cuda" else 2**25
     x = torch.randn(width, width, device=device, dtype=dtype)
     product = torch.empty_like(x)
-    array = torch.ones(numbers, device=device)  # float32, far larger than the caches
+    array = torch.ones(numbers, device=device)  # float32
     copy = torch.empty_like(array)
 
     def multiply() -> None:

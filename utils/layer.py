@@ -150,7 +150,9 @@ class AttentionLayer(nn.Module):
             )
         has_batch = query.dim() == 3
         if not has_batch:
-            query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
+            one_tensor = key is value  # and remains one
+            query, key = query.unsqueeze(0), key.unsqueeze(0)
+            value = key if one_tensor else value.unsqueeze(0)
             if key_padding_mask is not None:
                 key_padding_mask = key_padding_mask.unsqueeze(0)
         self._check_inputs(query, key, value)

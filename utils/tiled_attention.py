@@ -38,7 +38,9 @@ def tiled_attention(
     key : Tensor of shape (..., S, D_head)
     value : Tensor of shape (..., S, D_value)
     attn_mask : Tensor that broadcasts to (..., T, S), True = allowed, or floats to add, or None.
-        It is never expanded: one of keys alone, (B, 1, 1, S), stays that small
+        It is never expanded: one of keys alone, (B, 1, 1, S), stays that small. To block, add
+        -inf: the gradient of a row whose scores all lie below -1e5 is inexact, because its
+        log-sum-exp is then rounded
     is_causal : bool, let query t attend to keys 0 … t only
     window : int or None, with ``is_causal``: let query t attend to its last ``window`` keys only,
         t - window + 1 … t. Tiles in which no query sees a key are not computed
@@ -76,7 +78,8 @@ def tiled_attention(
             raise ValueError("attn_mask wants a gradient, which tiled attention does not give.")
         attn_mask = torch.atleast_2d(attn_mask)
     reach = (q[-2] if window is None else window) if is_causal else None  # how far a query looks
-    return cast(Tensor, _TiledAttention.apply(*inputs, attn_mask, reach, tile))
+    with torch.autocast(query.device.type, enabled=False):
+        return cast(Tensor, _TiledAttention.apply(*inputs, attn_mask, reach, tile))
 
 
 class _TiledAttention(torch.autograd.Function):

@@ -49,10 +49,10 @@ def interleave(
     Parameters
     ----------
     functions : what to time, by name
-    device : where the functions work; a GPU is waited for
-    budget : float, seconds for all of it. There are as many rounds as fit, and at most 101. In a
-        round every function has one turn, in an order drawn anew, so that none always follows
-        another that leaves the caches empty
+    device : where the functions work; a CUDA device is waited for
+    budget : float, seconds for the rounds, which follow the calls that warm up. There are as many
+        rounds as fit, at least ``fewest`` and at most 101. In a round every function has one turn,
+        in an order drawn anew, so that none always follows another that leaves the caches empty
     shortest : float, seconds: a turn calls a function so often that it takes about so long. With
         a budget of 0 it calls it once
     fewest : int, rounds that there are in any case
@@ -60,7 +60,14 @@ def interleave(
     Returns
     -------
     DataFrame with a row for each round and a column for each function: seconds a call
+
+    Raises
+    ------
+    ValueError
+        if there is nothing to time
     """
+    if not functions:
+        raise ValueError("interleave needs at least one function to time.")
     calls, a_round = {}, 0.0
     for key, function in functions.items():
         once = seconds(function, device)

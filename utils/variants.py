@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from utils.attention import MultiHeadAttention
+from utils.cache import KeyValueCache
 from utils.layer import AttentionLayer
 
 
@@ -103,6 +104,10 @@ class ConvMultiHeadAttention(MultiHeadAttention):
     ) -> tuple[Tensor, Tensor | None]:
         """Go through ``attend``, for the convolution's sake."""
         return AttentionLayer.attend_causal(self, query, key, value, need_weights)
+
+    def decode(self, x: Tensor, cache: KeyValueCache) -> Tensor:
+        """Refuse: the convolution would have to remember the heads of the tokens before."""
+        raise NotImplementedError("a layer with a convolution cannot decode with a cache.")
 
     def _check_convertible(self) -> None:
         raise ValueError(

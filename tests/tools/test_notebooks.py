@@ -4,6 +4,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from benchmarks import page, report
+from tools import notebooks
 from tools.notebooks import chapters, execute, tidy, write
 from tools.problems import problems
 
@@ -101,6 +103,17 @@ def test_a_failed_write_leaves_the_chapter_and_nothing_else(chapter, monkeypatch
         write(new_notebook(), path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir() if p.is_file()] == [path.name]
+
+
+def test_the_time_of_a_chapter_is_kept_and_stands_on_the_page(monkeypatch, tmp_path):
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    monkeypatch.setattr(page, "PAGE", tmp_path / "measurements.md")
+    monkeypatch.setattr(page, "PICTURES", tmp_path / "pictures")
+    monkeypatch.setattr(notebooks, "execute", lambda path: "none")
+    notebooks.main(["execute", "03"])
+    found = report.read("chapters")["chapters"]
+    assert list(found) == ["03-masks"]
+    assert found["03-masks"]["date"] in page.PAGE.read_text()
 
 
 def stream(text, name="stdout"):

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from utils.checks.comparing import FaultError, call, check, compare
+from utils.checks.comparing import FaultError, call, check, compare, require_parts
 
 
 @check
@@ -30,8 +30,7 @@ def cached_step(function: Callable[..., Any]) -> None:
         q, k, v = 2 * torch.randn(3, B, H, 1, D_head, generator=generator)
         old_k, old_v = torch.randn(2, B, H, S, D_head, generator=generator)
         result = call(function, q.clone(), k.clone(), v.clone(), old_k.clone(), old_v.clone())
-        if not isinstance(result, tuple | list) or len(result) != 3:
-            raise FaultError("your function should return three things: output, keys and values.")
+        require_parts(result, 3, "three things: output, keys and values")
         where = f"with {S} tokens in the cache, "
         keys, values = torch.cat([old_k, k], dim=2), torch.cat([old_v, v], dim=2)
         kept = zip(("keys", "values"), result[1:], (k, v), (keys, values), strict=True)

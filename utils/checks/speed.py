@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from utils.checks.comparing import FaultError, call, check, compare
+from utils.checks.comparing import FaultError, call, check, compare, require_parts
 
 Do = Callable[..., Any]  # what the reader wrote
 Work = tuple[int, str]  # multiply-adds that are enough, and what was done if there are more
@@ -119,8 +119,7 @@ def padding_tokens(function: Do) -> None:
     cases = [([5, 1, 4, 2], 2), ([3, 9, 2, 7, 7, 1, 8, 6], 3), ([4, 4, 3], 2), ([6], 4)]
     for lengths, size in cases:
         result = call(function, list(lengths), size)
-        if not isinstance(result, tuple | list) or len(result) != 2:
-            raise FaultError("your function should return two numbers: as given, and sorted.")
+        require_parts(result, 2, "two numbers: as given, and sorted")
         orders = [lengths, sorted(lengths)]
         for got, order, other in zip(result, orders, reversed(orders), strict=True):
             what = f"for lengths {order} in batches of {size}, the padding"

@@ -1,0 +1,123 @@
+"""Measure, print a table and write benchmarks/results/; or write the book's page from there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import pandas as pd
+import torch
+
+from benchmarks import report, screen
+from benchmarks.machine import choose_device
+from benchmarks.page import write_page
+from utils.costs import Peak, measure_peak
+
+# The table for the screen, those for the file, the settings, and the sentences beneath the table.
+Result = tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, object], list[str]]
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Do what the command line asks for."""
+    asked = _parse(arguments)
+    if asked.name == "page":
+        print("Written:", write_page())
+        return
+    start = time.perf_counter()
+    device, sentences = choose_device(asked.device)
+    print(*sentences, sep="\n", end="\n" if sentences else "")
+    # Losses are compared to four decimals, so training takes float32 everywhere.
+    like = "bfloat16" if device.type == "cuda" and asked.name == "layers" else "float32"
+    dtype = DTYPES[asked.dtype or like]
+    peak = measure_peak(device, dtype, asked.quick)
+    table, tables, settings, notes = asked.run(asked, device, dtype, peak)
+    print(table.to_string(index=False))
+    print(*notes, sep="\n", end="\n" if notes else "")
+    rates = f"{peak.flops / 1e12:.2f} TFLOP/s, {peak.bytes / 1e9:.0f} GB/s"
+    print(f"Measured peak: {rates} ({asked.dtype or like}).")
+    settings |= {"dtype": asked.dtype or like, "quick": asked.quick}
+    settings["seconds"] = round(time.perf_counter() - start)
+    if (asked.quick or asked.case) and not asked.write:
+        print("Not all of it was run, so nothing is written; --write writes it nevertheless.")
+    else:
+        print("Written:", report.write(asked.name, device, settings, peak, tables))
+        print("Written:", write_page())
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    names = parser.add_subparsers(dest="name", required=True, metavar="NAME")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--device", choices=("cpu", "cuda"), help="default: a GPU if there is one")
+    common.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    common.add_argument("--write", action="store_true", help="write even after --quick or --case")
+    training = names.add_parser(
+        "training", parents=[common], help="the classifier of chapter 8, in seven ways"
+    )
+    training.set_defaults(run=_training, case="", dtype=None)
+    training.add_argument("--epochs", type=int, default=10, help="default: 10")
+    training.add_argument(
+        "--slow-epochs", type=int, default=2, help="of the loop and the reshaped layer; default: 2"
+    )
+    training.add_argument(
+        "--budget", type=float, default=40, help="seconds for single steps; default: 40"
+    )
+    layers = names.add_parser(
+        "layers", parents=[common], help="the layer, as several libraries write it"
+    )
+    layers.set_defaults(run=_layers)
+    layers.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU")
+    layers.add_argument("--case", default="", help="only shapes whose name holds this")
+    layers.add_argument(
+        "--budget", type=float, default=9, help="seconds for a shape and a pass; default: 9"
+    )
+    names.add_parser("page", help="write book/measurements.md from the results")
+    asked = parser.parse_args(arguments)
+    if asked.name == "training" and min(asked.epochs, asked.slow_epochs) < 1:
+        parser.error("training needs at least one epoch of every variant")
+    return asked
+
+
+def _layers(
+    asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
+) -> Result:
+    from benchmarks.cases import CASES, QUICK_CASES
+    from benchmarks.layers import compare_layers
+
+    cases = [case for case in (QUICK_CASES if asked.quick else CASES) if asked.case in case.name]
+    if not cases:
+        sys.exit(f"No shape's name holds {asked.case!r}.")
+    budget = 0.0 if asked.quick else asked.budget
+    rows, notes = compare_layers(cases, device, dtype, peak, budget)
+    return screen.layers_table(rows), {"layers": rows}, {"budget": budget, "notes": notes}, notes
+
+
+def _training(
+    asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
+) -> Result:
+    from benchmarks.documents import load_documents
+    from benchmarks.training import compare_variants
+    from utils import data
+
+    epochs = min(2, asked.epochs) if asked.quick else asked.epochs
+    slow = min(epochs, asked.slow_epochs)
+    budget = 0.0 if asked.quick else asked.budget
+    limit, length = (64, 32) if asked.quick else (None, 512)
+    documents = load_documents(epochs, device, limit, length)
+    tables = compare_variants(documents, slow, device, peak, budget, memory=not asked.quick)
+    settings: dict[str, object] = {
+        "epochs": epochs,
+        "slow_epochs": slow,
+        "documents": documents.count,
+        "source": data.last_source,
+        "step_shape": list(documents.largest[0].shape),
+        "batches_seconds": round(documents.seconds, 4),
+        "budget": budget,
+    }
+    return screen.training_table(tables), tables, settings, screen.training_notes(tables)
+
+
+if __name__ == "__main__":
+    main()

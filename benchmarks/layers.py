@@ -1,0 +1,144 @@
+"""One layer, forward and backward, as several libraries write it, in turns: the benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from benchmarks.agreement import differences_from_torch
+from benchmarks.cases import Case
+from benchmarks.floors import floors
+from benchmarks.libraries import library_peers
+from benchmarks.peers import Peer, ours, torch_peers
+from benchmarks.shared_weights import reference
+from utils.costs import Peak
+from utils.timing import interleave, quartiles, ratio
+
+PASSES = {"forward": False, "both": True}  # both: forward and backward
+FINAL = 1.25  # who takes at most so many times as long as the first of its kind is timed longer
+
+
+def compare_layers(
+    cases: Sequence[Case],
+    device: torch.device,
+    dtype: torch.dtype,
+    peak: Peak,
+    budget: float,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Time every peer at every case, after checking that it gives what the others give.
+
+    With the backward pass, causal layers are timed only where no weights are asked for.
+
+    Parameters
+    ----------
+    budget : float, seconds for a case and a pass. All peers take turns for a third of it; those
+        near the first of their kind (a floor, or with the same weights asked for) take turns for
+        the rest, in which a round is short, and their times are from there
+
+    Returns
+    -------
+    rows : DataFrame with a row for each case, pass and peer: milliseconds and the ratios to the
+        fastest floor and to the fastest peer that was asked for the same, each with quartiles; the
+        largest difference from the reference; operations a second
+    notes : list of str, which peers are missing, and why
+
+    Raises
+    ------
+    ArithmeticError
+        if a peer's output or gradient is not that of PyTorch's layer
+    """
+    rows: list[dict[str, Any]] = []
+    notes: list[str] = []
+    jobs = [(case, name) for case in cases for name in PASSES]
+    for case, name in tqdm(jobs, desc="layers", ncols=78):
+        found, missing = _one(case, PASSES[name], device, dtype, budget)
+        for row in found:
+            flops = case.flops(PASSES[name]) / (1e-3 * row["ms"])
+            where: dict[str, Any] = {"case": case.name, "pass": name}
+            where |= {"batch": case.batch, "queries": case.queries, "keys": case.keys}
+            rows.append(where | row | {"tflops": flops / 1e12, "of_peak": flops / peak.flops})
+        notes.extend(note for note in missing if note not in notes)
+    return pd.DataFrame(rows), notes
+
+
+def _one(
+    case: Case, backward: bool, device: torch.device, dtype: torch.dtype, budget: float
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Check and time all peers at one case."""
+    module = reference(case, device, dtype)
+    more, missing = library_peers(case, module)
+    found = [*floors(case, module), *ours(case, module), *torch_peers(case, module), *more]
+    if case.causal and backward:
+        found = [peer for peer in found if peer.asked == "none"]
+    peers = {f"{peer.name}, {peer.asked}": peer for peer in found}
+    x = torch.randn(case.batch, case.keys, case.embed_dim, device=device, dtype=dtype)
+    x.requires_grad_(backward)
+    query = x
+    if not case.is_self:
+        query = x.detach()[:, : case.queries].clone().requires_grad_(backward)
+    grad = torch.randn(query.shape, device=device, dtype=dtype) if backward else None
+    for peer in found:
+        peer.train(backward)
+    with torch.set_grad_enabled(backward):
+        differences = differences_from_torch(case, peers, module, query, x, grad)
+        steps = {key: _step(peer, query, x, grad) for key, peer in peers.items()}
+        times = interleave(steps, device, budget / 3, fewest=1)
+        final_steps = {key: steps[key] for key in _finalists(peers, times)}
+        finals = interleave(final_steps, device, budget * 2 / 3, shortest=0.05, fewest=4)
+    return _rows(peers, times, finals, differences), missing
+
+
+def _step(peer: Peer, query: Tensor, x: Tensor, grad: Tensor | None) -> Callable[[], object]:
+    """Give the function to time: a call, and the gradients of inputs and parameters if asked."""
+    if grad is None:
+        return lambda: peer.call(query, x)
+    inputs = [x, *([] if query is x else [query]), *peer.parameters]
+    return lambda: torch.autograd.grad(peer.call(query, x)[0], inputs, grad, allow_unused=True)
+
+
+def _rank(peer: Peer) -> tuple[str, str]:
+    """Those that are compared with each other: floors, and layers asked for the same."""
+    return ("floor" if peer.kind == "floor" else "layer", peer.asked)
+
+
+def _finalists(peers: dict[str, Peer], times: pd.DataFrame) -> list[str]:
+    """Ours, and whoever is near the first of its kind."""
+    medians = times.median()
+    first: dict[tuple[str, str], float] = {}
+    for key, peer in peers.items():
+        if peer.kind != "ours":
+            first[_rank(peer)] = min(first.get(_rank(peer), medians[key]), medians[key])
+    return [
+        key
+        for key, peer in peers.items()
+        if peer.kind == "ours" or medians[key] <= FINAL * first[_rank(peer)]
+    ]
+
+
+def _rows(
+    peers: dict[str, Peer],
+    times: pd.DataFrame,
+    finals: pd.DataFrame,
+    differences: dict[str, float],
+) -> list[dict[str, Any]]:
+    """Give a row for each peer, with times from the finals for those who were there."""
+    medians = finals.median()
+
+    def first(kind: str, asked: str) -> str:
+        keys = [key for key, peer in peers.items() if (peer.kind, peer.asked) == (kind, asked)]
+        return min((key for key in keys if key in finals), key=lambda key: float(medians.loc[key]))
+
+    rows = []
+    for key, peer in peers.items():
+        table = finals if key in finals else times
+        row: dict[str, Any] = {"name": peer.name, "kind": peer.kind, "asked": peer.asked}
+        row |= quartiles(1e3 * table[key], "ms")
+        row |= ratio(table, key, first("floor", "none"), "to_floor")
+        row |= ratio(table, key, first("peer", peer.asked), "to_peer")
+        rows.append(row | {"difference": differences[key], "rounds": len(table)})
+    return rows

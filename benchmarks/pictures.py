@@ -1,0 +1,141 @@
+"""What was measured, drawn: one picture for each question, with its text alternative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from utils.plots import PALETTE, DescribedFigure
+
+# Colour and marker of each library; the shape tells what the colour alone would.
+STYLES = {
+    "ours": (PALETTE[1], "o"),
+    "torch.nn": (PALETTE[0], "^"),
+    "BERT": (PALETTE[2], "s"),
+    "x-transformers": (PALETTE[3], "D"),
+    "llms-from-scratch": (PALETTE[5], "P"),
+}
+PASSES = {"forward": "forward", "both": "forward and backward"}
+
+
+def library(name: str) -> str:
+    """Give the library of a layer: "BERT" for "BERT, sdpa"."""
+    return name.split(",")[0]
+
+
+def plain(value: float, _: object = None) -> str:
+    """Write a number of an axis or a table with three digits at most, and no exponent."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def draw_training(variants: pd.DataFrame, epochs: int, where: str) -> DescribedFigure:
+    """Draw a mark for each way to compute the classifier: seconds from end to end."""
+    title = f"The news classifier, {epochs} epochs ({where})"
+    figure, axes = plt.subplots(figsize=(6, 0.42 * len(variants) + 1.2))
+    said = []
+    for place, row in enumerate(variants.to_dict("records")):
+        colour, marker = STYLES["ours" if row["variant"] in ("ours", "bag") else "torch.nn"]
+        axes.plot(row["seconds"], place, marker, color=colour, markersize=9)
+        label = f"{plain(row['seconds'])} s, {plain(row['speedup'])}× as fast"
+        axes.annotate(
+            label,
+            (row["seconds"], place),
+            (9, 0),
+            textcoords="offset points",
+            va="center",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},  # hides the grid's line
+        )
+        said.append(f"{row['name']} {label}")
+    axes.set_yticks(range(len(variants)), variants["name"])
+    axes.set_ylim(len(variants) - 0.5, -0.5)
+    axes.grid(axis="y", alpha=0.4)
+    axes.set(title=title, xlabel="seconds from end to end (each tick ten times the last)")
+    _logarithmic(axes, "x")
+    axes.set_xlim(variants["seconds"].min() / 2, variants["seconds"].max() * 50)
+    first = variants["name"].iloc[0]
+    return DescribedFigure(figure, f"{title}, compared with {first}: {'; '.join(said)}.")
+
+
+def draw_layers(rows: pd.DataFrame, where: str) -> DescribedFigure:
+    """Draw each library's best layer at each shape, in multiples of the floor, without weights."""
+    title = f"Time of one layer, in multiples of the floor ({where})"
+    best = _best(rows)
+    cases = list(dict.fromkeys(best["case"]))
+    figure, panels = plt.subplots(1, 2, figsize=(8.5, 0.36 * len(cases) + 1.9), sharey=True)
+    for axes, (passes, name) in zip(panels, PASSES.items(), strict=True):
+        axes.axvline(1, color="black", linewidth=1)
+        for who, (colour, marker) in reversed(STYLES.items()):  # ours on top
+            some = best[(best["pass"] == passes) & (best["library"] == who)]
+            places = [cases.index(case) for case in some["case"]]
+            axes.plot(some["to_floor"], places, marker, color=colour, label=who, markersize=7)
+        axes.set(title=name, xlabel="times the floor")
+        axes.grid(axis="y", alpha=0.4)
+        _logarithmic(axes, "x", ticks=(1, 2, 5))
+    panels[0].set_yticks(range(len(cases)), cases)
+    panels[0].invert_yaxis()
+    panels[0].set_ylabel("(batch, tokens, width, heads)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles[::-1], labels[::-1], loc="lower center", ncols=len(labels), frameon=False)
+    figure.suptitle(title)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    said = []
+    for who in STYLES:
+        for passes, name in PASSES.items():
+            ratios = best.loc[(best["pass"] == passes) & (best["library"] == who), "to_floor"]
+            if len(ratios):
+                said.append(f"{who}, {name}: {ratios.min():.2f} to {ratios.max():.2f}")
+    return DescribedFigure(
+        figure,
+        f"{title}: a mark for each library at each of {len(cases)} shapes. "
+        f"Range over the shapes: {'; '.join(said)}.",
+    )
+
+
+def draw_few_queries(rows: pd.DataFrame, where: str) -> DescribedFigure:
+    """Draw the time of one query over the number of keys, a line for each library."""
+    title = f"One query and ever more keys, forward ({where})"
+    some = _best(rows[rows["queries"] == 1])
+    alone = some["batch"] == some["batch"].min()
+    some = some[(some["pass"] == "forward") & alone].sort_values("keys")
+    figure, axes = plt.subplots(figsize=(7.5, 4.2))
+    said = []
+    for who, (colour, marker) in STYLES.items():
+        line = some[some["library"] == who]
+        if line.empty:
+            continue
+        axes.plot(line["keys"], line["ms"], f"-{marker}", color=colour, label=who)
+        first, last = line.iloc[0], line.iloc[-1]
+        said.append(f"{who} from {first['ms']:.3g} to {last['ms']:.3g} ms")
+    beneath = rows[(rows["kind"] == "floor") & rows["case"].isin(some["case"])]
+    floor = beneath[beneath["pass"] == "forward"].groupby("keys", as_index=False)["ms"].min()
+    axes.plot(floor["keys"], floor["ms"], "--", color="black", label="floor")
+    _logarithmic(axes, "x")
+    _logarithmic(axes, "y")
+    axes.set_xticks(floor["keys"], [f"{keys:,}" for keys in floor["keys"]])
+    axes.set(title=title, xlabel="keys", ylabel="milliseconds")
+    axes.grid(alpha=0.4)
+    axes.legend()
+    ends = f"From {floor['keys'].iloc[0]:,} to {floor['keys'].iloc[-1]:,} keys"
+    return DescribedFigure(figure, f"{title}, a line for each library. {ends}: {'; '.join(said)}.")
+
+
+def _best(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of each library keep the layer that was fastest where no weights were asked for."""
+    asked = rows[(rows["asked"] == "none") & (rows["kind"] != "floor")]
+    asked = asked.assign(library=asked["name"].map(library))
+    return asked.sort_values("ms", kind="stable").drop_duplicates(
+        ["case", "pass", "library"]
+    ).sort_index()  # fmt: skip
+
+
+def _logarithmic(axes: Axes, which: str, ticks: tuple[int, ...] = (1,)) -> None:
+    options: dict[str, Any] = {f"{which}scale": "log"}
+    axes.set(**options)
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=ticks))
+    axis.set_major_formatter(FuncFormatter(plain))
+    axis.set_minor_locator(NullLocator())

@@ -1,0 +1,58 @@
+"""The same training in double precision, where rounding does not hide that it is the same.
+
+In single precision the last bits of a sum depend on its order, and training carries them on from
+step to step, until after some epochs losses differ in their fourth digit: also those of PyTorch's
+layer with and without its own fused kernel. In double precision there is room for that.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from benchmarks import variants
+from benchmarks.documents import Documents
+from benchmarks.variants import Variant, build_model, build_optimizer, training_step
+
+# PyTorch's layer is asked for the one row that counts: the same function, in a bearable time.
+BASELINE = Variant("torch.nn, one row", lambda mha: mha)
+VARIANTS = {
+    "torch, one row": BASELINE,
+    **{name: variants.VARIANTS[name] for name in ("ours", "bag")},
+}
+
+
+def double_losses(documents: Documents, device: torch.device) -> pd.DataFrame:
+    """Train in float64, for as many epochs as there are batches.
+
+    Returns
+    -------
+    DataFrame with a row for each epoch and a column for each variant: the mean loss of the steps
+    """
+    columns = {}
+    with tqdm(total=len(VARIANTS) * len(documents.epochs), desc="float64", ncols=78) as bar:
+        for name, variant in VARIANTS.items():
+            sizes = (documents.vocab_size, documents.num_classes, device)
+            model = build_model(variant, *sizes).double()
+            optimizer = build_optimizer(model)
+            losses = []
+            for batches in documents.epochs:
+                losses.append(_epoch(model, optimizer, batches))
+                bar.update()
+            columns[name] = torch.stack(losses).tolist()
+    return pd.DataFrame(columns)
+
+
+def _epoch(
+    model: nn.Module, optimizer: torch.optim.Optimizer, batches: list[tuple[Tensor, Tensor]]
+) -> Tensor:
+    """Go through the batches once, and give the mean loss."""
+    steps = [training_step(model, optimizer, ids, labels) for ids, labels in batches]
+    return torch.stack(steps).mean()
+
+
+def largest_difference(losses: pd.DataFrame) -> float:
+    """Give the largest difference of a mean loss from that of the first column."""
+    return float(losses.sub(losses.iloc[:, 0], axis=0).abs().to_numpy().max())

@@ -1,0 +1,97 @@
+"""The tables that a benchmark prints, and the sentences beneath them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.pictures import plain
+from benchmarks.precision import largest_difference
+from benchmarks.steps import PARTS
+
+
+def layers_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Give one row for each case, pass and kind of question: ours beside the fastest others.
+
+    With each ratio the quartiles are written in brackets.
+    """
+    lines = []
+    for (case, passes, asked), group in rows.groupby(["case", "pass", "asked"], sort=False):
+        ours = group[group["kind"] == "ours"].iloc[0]
+        peers = group[group["kind"] == "peer"]
+        best = peers[peers["to_peer"] == 1.0].iloc[0]
+        lines.append(
+            {
+                "case": case,
+                "pass": passes,
+                "asked": asked,
+                "ours, ms": plain(ours["ms"]),
+                "fastest peer": best["name"],
+                "ms": plain(best["ms"]),
+                "ours / peer": _range(ours, "to_peer"),
+                "ours / floor": _range(ours, "to_floor"),
+                "TFLOP/s": f"{ours['tflops']:.3f}",
+                "of peak": f"{ours['of_peak']:.0%}",
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def training_table(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Give one row for each way to compute the classifier, from what ``compare_variants`` gave."""
+    found = tables["variants"]
+    lines = []
+    for row in found.to_dict("records"):
+        star = "" if row["epochs"] == found["epochs"].max() else "*"
+        line = {
+            "": row["name"],
+            "seconds": f"{row['seconds']:.2f}{star}",
+            "times faster": _range(row, "speedup", 1),
+            "step, ms": f"{row['step_ms']:.2f}",
+            "step, times faster": _range(row, "step_speedup", 1),
+            "/ floor": f"{row['step_to_floor']:.2f}",
+            "losses": _small(row["loss_difference"]),
+            "outputs": _small(row["logits_before"]),
+            "accuracy": f"{row['val_accuracy']:.3f}",
+            "TFLOP/s": "" if pd.isna(row["tflops"]) else f"{row['tflops']:.3f}",
+            "of peak": "" if pd.isna(row["of_peak"]) else f"{row['of_peak']:.0%}",
+        }
+        if "peak_mib" in row:
+            line["MiB"] = f"{row['peak_mib']:.0f}"
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def training_notes(tables: dict[str, pd.DataFrame]) -> list[str]:
+    """Say where a step of ours spends its time, how far the floor is, and what the star means."""
+    steps = tables["steps"].set_index("part")
+    ms = {str(part): float(steps.loc[part, "ms"]) for part in steps.index}
+    parts = ", ".join(f"{part} {ms[f'ours, {part}']:.2f}" for part in PARTS)
+    floor = tables["variants"].set_index("variant").loc["ours"]
+    sentences = [
+        f"A step of ours takes {ms['ours']:.2f} ms ({parts}); without attention, with the mean of "
+        f"the tokens, it takes {ms['floor']:.2f} ms: ours is {_range(floor, 'step_to_floor')} "
+        f"times the floor, and from end to end {_range(floor, 'to_floor')} times."
+    ]
+    sentences.append(
+        "In double precision, the mean losses of all epochs differ by at most "
+        f"{largest_difference(tables['double']):.0e}."
+    )
+    epochs = tables["variants"]["epochs"]
+    if epochs.min() < epochs.max():
+        sentences.append(
+            f"* reckoned from {epochs.min()} of {epochs.max()} epochs, over which the losses are "
+            "compared."
+        )
+    return sentences
+
+
+def _range(row: Any, name: str, digits: int = 2) -> str:
+    """Write the median, and the quartiles in brackets."""
+    median, low, high = (f"{row[name + end]:.{digits}f}" for end in ("", "_low", "_high"))
+    return f"{median} ({low}–{high})"
+
+
+def _small(value: float) -> str:
+    return "" if pd.isna(value) else f"{value:.0e}"

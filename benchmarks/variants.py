@@ -1,0 +1,148 @@
+"""The classifier of chapter 8, computed in seven ways.
+
+The first five are the same model around the same layer; ours is the course's layer as it is. The
+sixth is the same function of the same weights, but the model's code is another. The last one is
+another function: the classifier without attention, the floor beneath the five.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from benchmarks.reshaped import FusedAttention, ReshapedAttention
+from utils.attention import MultiHeadAttention, NaiveMultiHeadAttention
+from utils.classifier import TextClassifier
+
+EMBED_DIM, NUM_HEADS = 64, 8
+
+
+class AllRows(nn.Module):
+    """Ask a layer with every token, as the blog does, and keep the first row."""
+
+    def __init__(self, mha: nn.Module, need_weights: bool) -> None:
+        super().__init__()
+        self.mha = mha
+        self.need_weights = need_weights
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: None, need_weights: bool
+    ) -> tuple[Tensor, None]:
+        """Give the first row, (B, 1, D), of all rows, (B, T, D)."""
+        asked = {"need_weights": self.need_weights, "average_attn_weights": False}
+        rows, _ = self.mha(key, key, value, key_padding_mask, **asked)
+        return rows[:, :1], None
+
+
+class MeanOfTokens(nn.Module):
+    """No attention: the mean of the tokens. What the rest of the classifier costs."""
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: None, need_weights: bool
+    ) -> tuple[Tensor, None]:
+        """Give the mean, (B, 1, D)."""
+        return value.mean(dim=1, keepdim=True), None
+
+
+class BagOfTokens(nn.Module):
+    """The classifier as a function of how often each token of the vocabulary occurs.
+
+    Every document begins with the same token, [CLS], which is the one query, and no token knows
+    where it stands. So a score belongs to a token of the vocabulary, not to a place in a document,
+    and so does a value: both are computed once for the V tokens, and a token that occurs c times
+    has c times its share of the mixture. Nothing is gathered for each place, and no gradient
+    scattered back. This is a change of the model's code, not of the layer; it holds for no model
+    with positions, with a second layer, or with dropout on the weights.
+
+    The largest score is taken over the vocabulary, not over a document: in a document whose own
+    scores all lie 80 and more below it the sum would be zero.
+
+    Parameters
+    ----------
+    model : TextClassifier around a ``MultiHeadAttention`` with biases; its weights are shared
+    """
+
+    def __init__(self, model: TextClassifier) -> None:
+        super().__init__()
+        assert isinstance(model.mha, MultiHeadAttention)
+        self.embedding, self.mha, self.classifier = model.embedding, model.mha, model.classifier
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        """Give the logits, (B, C), for ids (B, T) that all begin with the same token."""
+        mha, x = self.mha, self.embedding.weight  # (V, D)
+        H, D_head = mha.num_heads, mha.head_dim
+        counts = x.new_zeros(len(input_ids), len(x))
+        counts.scatter_add_(1, input_ids, x.new_ones(1).expand(input_ids.shape))  # (B, V)
+        q = mha.q_proj(x[input_ids[0, 0]]).view(H, 1, D_head) / math.sqrt(D_head)
+        # The key's bias shifts all scores of a head alike: the softmax does not see it.
+        scores = (q @ mha.k_proj.weight.view(H, D_head, -1)).squeeze(1) @ x.T  # (H, V)
+        shares = (scores - scores.detach().amax(dim=-1, keepdim=True)).exp().T  # (V, H)
+        values = mha.v_proj(x).unflatten(-1, (H, D_head))  # (V, H, D_head)
+        mixed = counts @ (shares.unsqueeze(-1) * values).flatten(1)  # (B, V) @ (V, D) -> (B, D)
+        heads = mixed.unflatten(-1, (H, D_head)) / (counts @ shares).unsqueeze(-1)
+        return self.classifier(mha.out_proj(heads.flatten(1)))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to compute the classifier; all but those that are not ``same`` are one function."""
+
+    name: str
+    wrap: Callable[[nn.MultiheadAttention], nn.Module]
+    queries: int | None = None  # how many are asked for; None: all
+    same: bool = True
+    change: Callable[[TextClassifier], nn.Module] | None = None  # of the model around the layer
+
+
+def _ours(mha: nn.MultiheadAttention) -> nn.Module:
+    return MultiHeadAttention.from_torch(mha)
+
+
+VARIANTS = {
+    "torch": Variant("torch.nn, as the blog calls it", lambda mha: AllRows(mha, True)),
+    "loop": Variant(
+        "a loop over heads", lambda mha: AllRows(NaiveMultiHeadAttention.from_torch(mha), True)
+    ),
+    "reshaped": Variant("reshaped", lambda mha: AllRows(ReshapedAttention.from_torch(mha), True)),
+    "fused": Variant("fused kernel", lambda mha: AllRows(FusedAttention.from_torch(mha), False)),
+    "ours": Variant("ours", _ours, queries=1),
+    "bag": Variant("ours, model as a bag of tokens", _ours, queries=1, change=BagOfTokens),
+    "floor": Variant("no attention: mean of the tokens", lambda _: MeanOfTokens(), same=False),
+}
+
+
+def build(name: str, vocab_size: int, num_classes: int, device: torch.device) -> nn.Module:
+    """Build the classifier in one of these ways; all start with the same weights."""
+    return build_model(VARIANTS[name], vocab_size, num_classes, device)
+
+
+def build_model(
+    variant: Variant, vocab_size: int, num_classes: int, device: torch.device
+) -> nn.Module:
+    """Build the classifier in this way."""
+    torch.manual_seed(0)
+    layer = variant.wrap(nn.MultiheadAttention(EMBED_DIM, NUM_HEADS, batch_first=True))
+    torch.manual_seed(1)
+    model = TextClassifier(vocab_size, EMBED_DIM, num_classes, layer)
+    return (variant.change(model) if variant.change else model).to(device)
+
+
+def build_optimizer(model: nn.Module, learning_rate: float = 1e-3) -> torch.optim.Optimizer:
+    """Build the optimiser of ``utils.training.train``, with the learning rate of chapter 8."""
+    return torch.optim.AdamW(model.parameters(), learning_rate, fused=True)
+
+
+def training_step(
+    model: nn.Module, optimizer: torch.optim.Optimizer, ids: Tensor, labels: Tensor
+) -> Tensor:
+    """Take one step, and give the loss before it, without waiting for the device."""
+    loss = F.cross_entropy(model(ids), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.detach()

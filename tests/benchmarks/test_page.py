@@ -1,0 +1,145 @@
+"""The page says what the files hold, and the committed page is the one that the command writes."""
+
+import json
+import re
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+import torch
+
+from benchmarks import chapters, page, report
+from benchmarks.cases import QUICK_CASES
+from benchmarks.layers import compare_layers
+from utils.costs import Peak
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def files(tables, tmp_path_factory):
+    """Small results of both benchmarks on a CPU: the files' texts."""
+    settings = {"epochs": 4, "slow_epochs": 2, "documents": 12, "step_shape": [4, 10]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "RESULTS", tmp_path_factory.mktemp("results"))
+        peak = Peak(1e12, 1e9)
+        settings |= {"dtype": "float32", "source": "docstrings"}
+        report.write("training", CPU, settings, peak, tables)
+        rows, notes = compare_layers(QUICK_CASES, CPU, torch.float32, peak, budget=0.0)
+        report.write("layers", CPU, {"dtype": "float32", "notes": notes}, peak, {"layers": rows})
+        return {file.name: file.read_text() for file in report.RESULTS.iterdir()}
+
+
+@pytest.fixture
+def measured(results, files):
+    """The folder of results with both in it."""
+    results.mkdir()
+    for name, text in files.items():
+        (results / name).write_text(text)
+    return results
+
+
+def test_the_committed_page_is_the_one_that_the_command_writes():
+    text, figures = page.make_page()
+    again = "Run `python -m benchmarks page`."
+    assert page.PAGE.read_text(encoding="utf-8") == text, again
+    drawn = {file.stem: file.read_text(encoding="utf-8") for file in page.PICTURES.glob("*")}
+    assert drawn.keys() == figures.keys(), again
+    for name, figure in figures.items():
+        assert drawn[name] == figure.svg, f"{name}: {again}"
+
+
+def test_without_results_the_page_says_so(results):
+    text, figures = page.make_page()
+    assert not figures
+    for name in ("training", "layers"):
+        for device, word in (("cpu", "processor"), ("cuda", "GPU")):
+            command_line = f"`python -m benchmarks {name} --device {device}`"
+            assert f"On a {word} nothing has been measured yet: {command_line}" in text
+    assert text.count("not\u00a0measured\u00a0yet") == len(
+        list((page.ROOT / "notebooks").glob("*.ipynb"))
+    )
+
+
+def test_the_same_results_give_the_same_bytes(measured):
+    first, figures = page.make_page()
+    with mpl.rc_context({"font.size": 17, "axes.grid": True}):  # as another test may leave it
+        second, again = page.make_page()
+    assert first == second
+    assert [figure.svg for figure in figures.values()] == [f.svg for f in again.values()]
+
+
+def test_every_picture_is_on_the_page_with_its_text(measured):
+    page.write_page()
+    text = page.PAGE.read_text(encoding="utf-8")
+    names = re.findall(r":::{figure} _static/measurements/([\w-]+)\.svg\n:alt: (.+)\n", text)
+    files = {file.stem for file in page.PICTURES.iterdir()}
+    assert {name for name, _ in names} == files == {"training-cpu", "layers-cpu", "few-queries-cpu"}
+    for _, alt in names:
+        assert re.search(r"\d", alt), "the text has the numbers"
+        assert "ours" in alt
+
+
+def test_the_numbers_are_those_of_the_file(measured):
+    file = measured / "training-cpu.json"
+    found = json.loads(file.read_text())
+    row = next(row for row in found["tables"]["variants"] if row["variant"] == "ours")
+    row |= {"speedup": 77.0, "speedup_low": 76.0, "speedup_high": 78.0, "seconds": 4.321}
+    file.write_text(json.dumps(found))
+    text, _ = page.make_page()
+    assert "**77.0 (76.0–78.0) times as fast**" in text
+    assert "| ours | 4.32 | 77.0\u00a0(76.0–\u206078.0) |" in text
+    assert "“a loop over heads” and “reshaped” are reckoned from 2 of the 4 epochs" in text
+    assert "12 docstrings in place of the news an epoch" in text
+    accuracies = [r for r in found["tables"]["epochs"] if r["variant"] == "loop" and r["epoch"]]
+    shown = " | ".join(f"{r['val_accuracy']:.3f}" for r in accuracies)
+    assert f"| a loop over heads | {shown} |  |  |" in text, "two of four epochs"
+
+
+def test_a_gpu_has_a_part_of_its_own_and_is_named(measured):
+    for name in ("training", "layers"):
+        found = json.loads((measured / f"{name}-cpu.json").read_text())
+        found["machine"]["gpu"] = "A fast GPU"
+        (measured / f"{name}-cuda.json").write_text(json.dumps(found))
+    text, figures = page.make_page()
+    assert text.count("### On a GPU") == 2
+    assert text.count("A fast GPU") == 2
+    assert text.count("TFLOP/s (of the peak)") == text.count("GFLOP/s (of the peak)") > 1
+    assert "nothing has been measured" not in text
+    assert {"training-cuda", "layers-cuda", "few-queries-cuda"} < figures.keys()
+
+
+def test_a_picture_that_is_no_longer_there_is_removed(measured):
+    page.write_page()
+    (page.PICTURES / "training-cuda.svg").write_text("old")
+    (measured / "layers-cpu.json").unlink()
+    page.write_page()
+    assert [file.name for file in page.PICTURES.iterdir()] == ["training-cpu.svg"]
+
+
+def test_tables_are_whole(measured):
+    text, _ = page.make_page()
+    for block in re.findall(r"(?:^\|.*\|\n)+", text, flags=re.MULTILINE):
+        widths = {line.count("|") for line in block.splitlines()}
+        assert len(widths) == 1, block
+    assert "nan" not in text.lower().replace("finance", "")
+
+
+def test_a_chapters_time_is_kept_and_shown(results, monkeypatch):
+    monkeypatch.setattr(report, "today", lambda: "2026-01-02")
+    chapters.keep("03-masks", 12.345)
+    chapters.keep("01-attention-as-lookup", 59.96)
+    chapters.keep("03-masks", 34.56)
+    found = json.loads((results / "chapters.json").read_text())["chapters"]
+    assert list(found) == ["01-attention-as-lookup", "03-masks"]
+    assert found["03-masks"]["seconds"] == 34.6
+    text, _ = page.make_page()
+    assert re.search(r"\| \[.*\]\(\.\./notebooks/03-masks\.ipynb\) \| 35 \| 2026-01-02 \|", text)
+    assert "Together: 2 minutes, on " in text
+
+
+def test_what_is_empty_in_a_table_is_read_as_empty(results):
+    table = pd.DataFrame({"x": [float("nan")]})
+    report.write("x", CPU, {}, Peak(1.0, 1.0), {"t": table})
+    assert report.read("x-cpu")["tables"]["t"] == [{"x": None}]
+    assert report.read("y") is None

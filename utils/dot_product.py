@@ -1,0 +1,80 @@
+"""Scaled dot-product attention, the definition: it returns the weights as well.
+
+Source: Vaswani and others 2017, "Attention Is All You Need", section 3.2.1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from utils.masks import causal_mask, check_mask_dtype, combine_masks, masked_softmax
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Compute softmax(Q K^T / sqrt(D_head)) V, and return the weights as well.
+
+    Follows ``torch.nn.functional.scaled_dot_product_attention``: True in ``attn_mask`` means *may
+    attend*, and dropout is applied whenever ``dropout_p`` is not 0.
+
+    Parameters
+    ----------
+    query : Tensor of shape (..., T, D_head)
+    key : Tensor of shape (..., S, D_head)
+    value : Tensor of shape (..., S, D_value)
+    attn_mask : Tensor that broadcasts to (..., T, S), True = allowed, or floats to add, or None
+    dropout_p : float, the share of weights set to zero
+    is_causal : bool, let query t attend to keys 0 … t only
+
+    Returns
+    -------
+    output : Tensor of shape (..., T, D_value)
+    weights : Tensor of shape (..., T, S), after dropout; a query that may attend to nothing has
+        a row of zeros
+
+    Raises
+    ------
+    ValueError
+        if the shapes of query, key, value or mask do not fit each other
+    TypeError
+        if the mask is neither bool nor floating
+
+    Source: Vaswani and others 2017, section 3.2.1, equation 1.
+    """
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise ValueError("query, key and value need at least two dimensions: (length, width).")
+    T, S = query.shape[-2], key.shape[-2]
+    if query.shape[-1] != key.shape[-1] or value.shape[-2] != S:
+        raise ValueError(
+            f"query {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)} do "
+            "not fit: query and key need the same last size, key and value the same length."
+        )
+    # Dividing the query, (..., T, D_head), costs less than dividing all scores, and is the same.
+    scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (..., T, S)
+    if attn_mask is not None:
+        check_mask_dtype("attn_mask", attn_mask, true_means="allowed")
+        _check_broadcast(attn_mask, scores)
+    mask = combine_masks(attn_mask, causal_mask(T, S, query.device) if is_causal else None)
+    # A causal mask alone allows the first key to every query.
+    weights = masked_softmax(scores, mask, overwrite=True, empty_rows=attn_mask is not None)
+    weights = F.dropout(weights, dropout_p)
+    return weights @ value, weights
+
+
+def _check_broadcast(mask: Tensor, scores: Tensor) -> None:
+    """Raise if the mask does not broadcast to the scores, (..., T, S), without enlarging them."""
+    sizes = zip(reversed(mask.shape), reversed(scores.shape), strict=False)
+    if mask.dim() > scores.dim() or any(m not in (1, s) for m, s in sizes):
+        raise ValueError(
+            f"attn_mask has shape {tuple(mask.shape)}, which does not broadcast to the scores' "
+            f"shape {tuple(scores.shape)}, (..., queries, keys)."
+        )
