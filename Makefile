@@ -38,7 +38,7 @@ lint: $(VENV)/.dev ## format, lint, types, spelling, workflows
 notebooks: $(VENV)/.appendix ## execute chapters in place and stamp them (some: CHAPTERS="08 09")
 	$(BIN)/python -m tools.notebooks execute $(CHAPTERS)
 
-bench: $(VENV)/.bench ## measure training and layers: twenty minutes on two quiet cores
+bench: $(VENV)/.bench ## measure training and layers: twenty-five minutes on two quiet cores
 	$(BIN)/python -m benchmarks training
 	$(BIN)/python -m benchmarks layers
 

@@ -67,13 +67,15 @@ def floors(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
 
         def absorbed(query: Tensor, x: Tensor) -> Answer:
             B, T = case.batch, case.queries
-            q = split(F.linear(query, q_w, q_b)) * (D // H) ** -0.5
-            brought = (q @ k_w.view(H, -1, D)).flatten(1, 2)  # (B, H * T, D)
+            q = F.linear(query, q_w, q_b) * (D // H) ** -0.5
+            q = q.view(B * T, H, -1).transpose(0, 1)  # (H, B * T, D_head)
+            brought = torch.bmm(q, k_w.view(H, -1, D)).view(H, B, T, D)
             # The key's bias shifts all scores of a query alike: the softmax does not see it.
-            mixed = _Mixed.apply(brought, x).view(B, H, T, D)
-            heads = mixed @ v_w.view(H, -1, D).transpose(1, 2)  # (B, H, T, D_head)
+            mixed = _Mixed.apply(brought.transpose(0, 1).reshape(B, H * T, D), x)
+            mixed = mixed.view(B, H, T, D).transpose(0, 1).reshape(H, B * T, D)
+            heads = torch.bmm(mixed, v_w.view(H, -1, D).transpose(1, 2))  # (H, B * T, D_head)
             # The value's bias is added once, because the weights of a query sum to one.
-            return F.linear(heads.transpose(1, 2).flatten(2) + v_b, o_w, o_b), None
+            return F.linear(heads.transpose(0, 1).reshape(B, T, D) + v_b, o_w, o_b), None
 
         used = [q_w, q_b, k_w, v_w, v_b, o_w, o_b]
         yield Peer("floor, absorbed", "floor", "none", absorbed, used)

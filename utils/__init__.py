@@ -21,6 +21,7 @@ Read it in this order; a module imports only those above it:
 ``experiments``      many configurations, many seeds, one table with intervals
 ``timing``           how long several things take, measured in turns
 ``memory``           the peak memory of a statement, in a process of its own
+``counting``         what a computation does, counted without a clock: operations, bytes, calls
 ``costs``            what a layer must do at least, and what the machine can do at most
 ``head_hooks``       reach the heads inside a model: scale them, or record their weights
 ``heads``            how much each head matters, and layers without some of their heads

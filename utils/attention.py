@@ -146,8 +146,11 @@ class MultiHeadAttention(AttentionLayer):
         ValueError
             if the shape does not fit, or the cache has no room
         """
-        if x.dim() != 3:
-            raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, T, {self.embed_dim}).")
+        if x.dim() != 3 or x.shape[1] < 1:
+            raise ValueError(
+                f"x has shape {tuple(x.shape)}; expected (B, T, {self.embed_dim}), with at least "
+                "one token."
+            )
         self._check_inputs(x, x, x)
         start = cache.length
         q, k, v = self._project(x, x, x)

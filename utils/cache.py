@@ -42,10 +42,10 @@ class KeyValueCache:
         ValueError
             if they do not fit each other or those before, or there is no room for them
         """
-        if k.dim() != 4 or k.shape[:-1] != v.shape[:-1] or k.shape[-2] < 1:
+        if k.dim() != 4 or k.shape[:-1] != v.shape[:-1]:
             raise ValueError(
                 f"keys {tuple(k.shape)} and values {tuple(v.shape)} do not fit each other; "
-                "expected (B, H_kv, T, D_head) each, of at least one token."
+                "expected (B, H_kv, T, D_head) each."
             )
         end = self.length + k.shape[-2]
         if end > self.max_length:

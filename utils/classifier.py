@@ -44,7 +44,7 @@ class TextClassifier(nn.Module):
             )
         if not getattr(mha, "batch_first", True):
             raise ValueError("the attention layer must be built with batch_first=True.")
-        self.padding_idx = padding_idx
+        self.vocab_size, self.padding_idx = vocab_size, padding_idx
         self.embedding = nn.Embedding(vocab_size, embed_dim)
         self.mha = mha
         self.classifier = nn.Sequential(
@@ -72,7 +72,7 @@ class TextClassifier(nn.Module):
         x = self.embedding(input_ids)  # (B, T, D)
         padding = None if self.padding_idx is None else input_ids == self.padding_idx  # (B, T)
         query = x[:, :1]  # (B, 1, D), whose gradient autograd writes into zeros of x's size
-        if self.embedding.num_embeddings < input_ids.numel():
+        if self.vocab_size < input_ids.numel():
             query = self.embedding(input_ids[:, :1])  # the same, with zeros of the table's size
         first, _ = self.mha(query, x, x, key_padding_mask=padding, need_weights=False)
         return self.classifier(first.squeeze(1))  # (B, 1, D) -> (B, D) -> (B, C)
