@@ -420,3 +420,16 @@ def test_losses_and_errors_of_documents():
     losses = document_losses(model, batch)
     torch.testing.assert_close(losses.mean(), F.cross_entropy(logits, batch[1]))
     assert losses.shape == (2,)
+
+
+def test_weights_are_recorded_once_where_attention_is_causal():
+    layer = MultiHeadAttention(D, H)
+    x = torch.randn(2, 5, D)
+    with recorded_weights(layer) as records:
+        output, weights = layer(x, x, x, need_weights=False, is_causal=True)
+        layer(x[:, :1], x, x, need_weights=False, is_causal=True)
+    assert weights is None
+    assert [tuple(w.shape) for w in records[0]] == [(2, H, 5, 5), (2, H, 1, 5)]
+    expected, every = layer(x, x, x, is_causal=True, average_attn_weights=False)
+    torch.testing.assert_close(records[0][0], every)
+    torch.testing.assert_close(output, expected)

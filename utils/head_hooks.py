@@ -101,22 +101,26 @@ def recorded_weights(model: nn.Module) -> Iterator[list[list[Tensor]]]:
     """
     layers = [module for module in model.modules() if isinstance(module, AttentionLayer)]
     records: list[list[Tensor]] = [[] for _ in layers]
-    before = [vars(layer).get("attend") for layer in layers]
+    methods = [(layer, name) for layer in layers for name in ("attend", "attend_causal")]
+    before = [vars(layer).get(name) for layer, name in methods]
     for layer, record in zip(layers, records, strict=True):
-        vars(layer)["attend"] = partial(_attend_and_record, layer.attend, record)
+        for name in ("attend", "attend_causal"):
+            vars(layer)[name] = partial(_attend_and_record, getattr(layer, name), record)
     try:
         yield records
     finally:
-        for layer, old in zip(layers, before, strict=True):
-            del vars(layer)["attend"]  # what is left is the method of the class
+        for (layer, name), old in zip(methods, before, strict=True):
+            del vars(layer)[name]  # what is left is the method of the class
             if old is not None:  # or a recording around this one
-                vars(layer)["attend"] = old
+                vars(layer)[name] = old
 
 
 def _attend_and_record(
     attend: Callable[..., Any], record: list[Tensor], *inputs: Any
 ) -> tuple[Tensor, Tensor | None]:
     *others, need_weights = inputs
+    calls = len(record)
     heads, weights = attend(*others, True)
-    record.append(weights.detach())
+    if len(record) == calls:  # else the one method called the other, which recorded them
+        record.append(weights.detach())
     return heads, weights if need_weights else None
