@@ -66,6 +66,12 @@ def compare_layers(
     return pd.DataFrame(rows), notes
 
 
+def ours_and_best(group: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Give the rows of ours and of the fastest peer, of one case, pass and kind of question."""
+    peers = group[group["kind"] == "peer"]
+    return group[group["kind"] == "ours"].iloc[0], peers[peers["to_peer"] == 1.0].iloc[0]
+
+
 def _one(
     case: Case, backward: bool, device: torch.device, dtype: torch.dtype, budget: float
 ) -> tuple[list[dict[str, Any]], list[str]]:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from benchmarks.cases import Case
 from benchmarks.peers import Answer, Asked, Peer
-from benchmarks.shared_weights import Projection, copy_weights, parameters, projections
+from benchmarks.shared_weights import Projection, copy_all, copy_weights, parameters, projections
 
 
 def library_peers(case: Case, module: nn.MultiheadAttention) -> tuple[list[Peer], list[str]]:
@@ -35,7 +35,6 @@ def _bert(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
     from transformers import BertConfig
     from transformers.models.bert import modeling_bert
 
-    shared = projections(module)
     ways: dict[str, Asked] = {"sdpa": "none"}
     if not case.causal:  # the eager attention has no causal mask of its own: its model hands it one
         ways["eager"] = "all"
@@ -50,8 +49,7 @@ def _bert(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
         attention = kind(config, is_causal=case.causal).to(module.out_proj.weight)
         dense = modeling_bert.BertSelfOutput(config).dense.to(module.out_proj.weight)
         linears = (attention.query, attention.key, attention.value, dense)
-        for linear, name in zip(linears, ("q", "k", "v", "out"), strict=True):
-            copy_weights(linear, shared[name])
+        copy_all(linears, module)
 
         def call(
             query: Tensor, x: Tensor, attention: nn.Module = attention, dense: nn.Module = dense
@@ -72,7 +70,6 @@ def _x_transformers(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]
         warnings.simplefilter("ignore", DeprecationWarning)
         from x_transformers import Attention
 
-    shared = projections(module)
     ways: dict[str, tuple[bool, Asked]] = {
         "flash": (True, "none"),
         "eager": (False, "all"),
@@ -86,8 +83,7 @@ def _x_transformers(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]
             flash=flash,
         ).to(module.out_proj.weight)
         linears = (layer.to_q, layer.to_k, layer.to_v, layer.to_out)
-        for linear, name in zip(linears, ("q", "k", "v", "out"), strict=True):
-            copy_weights(linear, shared[name])
+        copy_all(linears, module)
 
         def call(query: Tensor, x: Tensor, layer: nn.Module = layer, asked: str = asked) -> Answer:
             context = None if case.is_self else x
@@ -108,15 +104,13 @@ def _llms_from_scratch(case: Case, module: nn.MultiheadAttention) -> Iterator[Pe
         raise NotImplementedError("are causal, and so compared only where ours is causal as well")
 
     D, T, H = case.embed_dim, case.keys, case.num_heads
-    shared = projections(module)
     like = module.out_proj.weight
     nearest = ch03.MultiHeadAttention(D, D, T, 0.0, H, qkv_bias=True).to(like)
     linears = (nearest.W_query, nearest.W_key, nearest.W_value, nearest.out_proj)
-    for linear, name in zip(linears, ("q", "k", "v", "out"), strict=True):
-        copy_weights(linear, shared[name])
+    copy_all(linears, module)
     fastest = ch03.PyTorchMultiHeadAttention(D, D, H, qkv_bias=True).to(like)
     copy_weights(fastest.qkv, Projection(module.in_proj_weight, module.in_proj_bias))
-    copy_weights(fastest.proj, shared["out"])
+    copy_weights(fastest.proj, projections(module)["out"])
     for way, layer in {"book": nearest, "fused": fastest}.items():
 
         def call(query: Tensor, x: Tensor, layer: nn.Module = layer) -> Answer:

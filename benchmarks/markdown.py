@@ -57,9 +57,10 @@ def rate(row: Any, device: str) -> dict[str, str]:
     return {column: f"{plain(1e12 * row['tflops'] / size)} ({row['of_peak']:.0%})"}
 
 
-def span(row: Any, name: str) -> str:
-    """Write a median, and its quartiles in brackets."""
-    digits = 0 if row[name] >= 100 else 1 if row[name] >= 10 else 2
+def span(row: Any, name: str, digits: int | None = None) -> str:
+    """Write a median, and its quartiles in brackets; without ``digits`` as many as fit its size."""
+    if digits is None:
+        digits = 0 if row[name] >= 100 else 1 if row[name] >= 10 else 2
     median, low, high = (f"{row[name + end]:,.{digits}f}" for end in ("", "_low", "_high"))
     return f"{median} ({low}–{high})"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.layers import ours_and_best
 from benchmarks.markdown import DEVICES, Part, measured, picture, rate, small, span, table
 from benchmarks.pictures import PASSES, draw_few_queries, draw_layers, plain
 
@@ -66,8 +67,7 @@ def _tables(rows: pd.DataFrame, words: str, device: str) -> str:
 
 def _against_the_best(rows: pd.DataFrame, device: str) -> Iterator[dict[str, str]]:
     for case, group in rows.groupby("case", sort=False):
-        ours = group[group["kind"] == "ours"].iloc[0]
-        best = group[(group["kind"] == "peer") & (group["to_peer"] == 1.0)].iloc[0]
+        ours, best = ours_and_best(group)
         yield {
             "shape": str(case).replace(" ", "\u00a0"),
             "ours, ms": plain(ours["ms"]),

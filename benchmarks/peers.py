@@ -45,32 +45,27 @@ class Peer:
 
 def ours(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
     """Our layer, asked for no weights, for their mean over the heads, and for all of them."""
-    layer = MultiHeadAttention.from_torch(module)
-    for asked in ("none", "mean", "all"):
-
-        def call(query: Tensor, x: Tensor, asked: str = asked) -> Answer:
-            return layer(
-                query,
-                x,
-                x,
-                need_weights=asked != "none",
-                average_attn_weights=asked == "mean",
-                is_causal=case.causal,
-            )
-
-        yield Peer("ours", "ours", asked, call, parameters(layer), [layer])
+    yield from _three("ours", "ours", MultiHeadAttention.from_torch(module), case, None)
 
 
 def torch_peers(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
     """PyTorch's layer, asked for the same three."""
-    sizes = (case.queries, case.keys)
     mask = None
     if case.causal:  # PyTorch's layer wants the mask as well as the hint
+        sizes = (case.queries, case.keys)
         mask = torch.ones(sizes, dtype=torch.bool, device=module.out_proj.weight.device).triu(1)
-    for asked in ("none", "mean", "all"):
+    yield from _three("torch.nn", "peer", module, case, mask)
+
+
+def _three(
+    name: str, kind: Kind, layer: nn.Module, case: Case, mask: Tensor | None
+) -> Iterator[Peer]:
+    """A layer with the call of PyTorch's, asked for the three kinds of weights."""
+    kinds: tuple[Asked, ...] = ("none", "mean", "all")
+    for asked in kinds:
 
         def call(query: Tensor, x: Tensor, asked: str = asked) -> Answer:
-            return module(
+            return layer(
                 query,
                 x,
                 x,
@@ -80,4 +75,4 @@ def torch_peers(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
                 is_causal=case.causal,
             )
 
-        yield Peer("torch.nn", "peer", asked, call, parameters(module), [module])
+        yield Peer(name, kind, asked, call, parameters(layer), [layer])

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import pandas as pd
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from tqdm import tqdm
 
-from benchmarks import variants
 from benchmarks.documents import Documents
-from benchmarks.variants import Variant, build_model, build_optimizer, training_step
+from benchmarks.variants import VARIANTS, Variant, build_model, build_optimizer, train_epoch
 
 # PyTorch's layer is asked for the one row that counts: the same function, in a bearable time.
-BASELINE = Variant("torch.nn, one row", lambda mha: mha)
-VARIANTS = {
-    "torch, one row": BASELINE,
-    **{name: variants.VARIANTS[name] for name in ("ours", "bag")},
+WAYS = {
+    "torch, one row": Variant("torch.nn, one row", lambda mha: mha),
+    "ours": VARIANTS["ours"],
+    "bag": VARIANTS["bag"],
 }
 
 
@@ -32,25 +31,19 @@ def double_losses(documents: Documents, device: torch.device) -> pd.DataFrame:
     DataFrame with a row for each epoch and a column for each variant: the mean loss of the steps
     """
     columns = {}
-    with tqdm(total=len(VARIANTS) * len(documents.epochs), desc="float64", ncols=78) as bar:
-        for name, variant in VARIANTS.items():
+    with tqdm(total=len(WAYS) * len(documents.epochs), desc="float64", ncols=78) as bar:
+        for name, variant in WAYS.items():
             sizes = (documents.vocab_size, documents.num_classes, device)
             model = build_model(variant, *sizes).double()
             optimizer = build_optimizer(model)
             losses = []
             for batches in documents.epochs:
-                losses.append(_epoch(model, optimizer, batches))
+                steps: list[Tensor] = []
+                train_epoch(model, optimizer, batches, steps)
+                losses.append(torch.stack(steps).mean())
                 bar.update()
             columns[name] = torch.stack(losses).tolist()
     return pd.DataFrame(columns)
-
-
-def _epoch(
-    model: nn.Module, optimizer: torch.optim.Optimizer, batches: list[tuple[Tensor, Tensor]]
-) -> Tensor:
-    """Go through the batches once, and give the mean loss."""
-    steps = [training_step(model, optimizer, ids, labels) for ids, labels in batches]
-    return torch.stack(steps).mean()
 
 
 def largest_difference(losses: pd.DataFrame) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
+from benchmarks.layers import ours_and_best
+from benchmarks.markdown import number, span
 from benchmarks.pictures import plain
 from benchmarks.precision import largest_difference
 from benchmarks.steps import PARTS
@@ -18,9 +18,7 @@ def layers_table(rows: pd.DataFrame) -> pd.DataFrame:
     """
     lines = []
     for (case, passes, asked), group in rows.groupby(["case", "pass", "asked"], sort=False):
-        ours = group[group["kind"] == "ours"].iloc[0]
-        peers = group[group["kind"] == "peer"]
-        best = peers[peers["to_peer"] == 1.0].iloc[0]
+        ours, best = ours_and_best(group)
         lines.append(
             {
                 "case": case,
@@ -29,8 +27,8 @@ def layers_table(rows: pd.DataFrame) -> pd.DataFrame:
                 "ours, ms": plain(ours["ms"]),
                 "fastest peer": best["name"],
                 "ms": plain(best["ms"]),
-                "ours / peer": _range(ours, "to_peer"),
-                "ours / floor": _range(ours, "to_floor"),
+                "ours / peer": span(ours, "to_peer", 2),
+                "ours / floor": span(ours, "to_floor", 2),
                 "TFLOP/s": f"{ours['tflops']:.3f}",
                 "of peak": f"{ours['of_peak']:.0%}",
             }
@@ -47,15 +45,15 @@ def training_table(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         line = {
             "": row["name"],
             "seconds": f"{row['seconds']:.2f}{star}",
-            "times faster": _range(row, "speedup", 1),
+            "times faster": span(row, "speedup", 1),
             "step, ms": f"{row['step_ms']:.2f}",
-            "step, times faster": _range(row, "step_speedup", 1),
+            "step, times faster": span(row, "step_speedup", 1),
             "/ floor": f"{row['step_to_floor']:.2f}",
-            "losses": _small(row["loss_difference"]),
-            "outputs": _small(row["logits_before"]),
+            "losses": number(row["loss_difference"], "{:.0e}".format),
+            "outputs": number(row["logits_before"], "{:.0e}".format),
             "accuracy": f"{row['val_accuracy']:.3f}",
-            "TFLOP/s": "" if pd.isna(row["tflops"]) else f"{row['tflops']:.3f}",
-            "of peak": "" if pd.isna(row["of_peak"]) else f"{row['of_peak']:.0%}",
+            "TFLOP/s": number(row["tflops"], "{:.3f}".format),
+            "of peak": number(row["of_peak"], "{:.0%}".format),
         }
         if "peak_mib" in row:
             line["MiB"] = f"{row['peak_mib']:.0f}"
@@ -71,8 +69,8 @@ def training_notes(tables: dict[str, pd.DataFrame]) -> list[str]:
     floor = tables["variants"].set_index("variant").loc["ours"]
     sentences = [
         f"A step of ours takes {ms['ours']:.2f} ms ({parts}); without attention, with the mean of "
-        f"the tokens, it takes {ms['floor']:.2f} ms: ours is {_range(floor, 'step_to_floor')} "
-        f"times the floor, and from end to end {_range(floor, 'to_floor')} times."
+        f"the tokens, it takes {ms['floor']:.2f} ms: ours is {span(floor, 'step_to_floor', 2)} "
+        f"times the floor, and from end to end {span(floor, 'to_floor', 2)} times."
     ]
     sentences.append(
         "In double precision, the mean losses of all epochs differ by at most "
@@ -85,13 +83,3 @@ def training_notes(tables: dict[str, pd.DataFrame]) -> list[str]:
             "compared."
         )
     return sentences
-
-
-def _range(row: Any, name: str, digits: int = 2) -> str:
-    """Write the median, and the quartiles in brackets."""
-    median, low, high = (f"{row[name + end]:.{digits}f}" for end in ("", "_low", "_high"))
-    return f"{median} ({low}–{high})"
-
-
-def _small(value: float) -> str:
-    return "" if pd.isna(value) else f"{value:.0e}"

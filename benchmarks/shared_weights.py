@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -50,6 +51,12 @@ def copy_weights(linear: nn.Linear, projection: Projection) -> None:
         linear.weight.copy_(projection.weight)
         if linear.bias is not None:
             linear.bias.copy_(projection.bias)
+
+
+def copy_all(linears: Sequence[nn.Linear], module: nn.MultiheadAttention) -> None:
+    """Set the projections of query, key, value and output, in this order."""
+    for linear, projection in zip(linears, projections(module).values(), strict=True):
+        copy_weights(linear, projection)
 
 
 def parameters(*modules: nn.Module) -> list[nn.Parameter]:

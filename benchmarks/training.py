@@ -18,7 +18,7 @@ from tqdm import tqdm
 from benchmarks.documents import Batch, Documents
 from benchmarks.precision import double_losses
 from benchmarks.steps import BASELINE, FLOOR, step_memory, step_numbers, step_table, time_steps
-from benchmarks.variants import VARIANTS, build, build_optimizer, training_step
+from benchmarks.variants import VARIANTS, build, build_optimizer, train_epoch
 from utils.costs import Peak
 from utils.timing import ratio, seconds
 
@@ -109,7 +109,7 @@ def train_in_turns(
                 step_seconds = loss = float("nan")
                 if epoch:
                     batches = documents.epochs[epoch - 1]
-                    train = partial(_train, models[name], optimizers[name], batches, steps)
+                    train = partial(train_epoch, models[name], optimizers[name], batches, steps)
                     step_seconds = seconds(train, device)
                     losses[name] += torch.stack(steps).tolist()
                     loss = sum(losses[name][-len(steps) :]) / len(steps)
@@ -122,14 +122,6 @@ def train_in_turns(
                 gap = (logits[name] - logits[BASELINE]).abs().max().item()
                 rows.append((name, epoch, *found[name], right, gap))
     return pd.DataFrame(rows, columns=["variant", *COLUMNS]), losses
-
-
-def _train(
-    model: nn.Module, optimizer: torch.optim.Optimizer, batches: list[Batch], losses: list[Tensor]
-) -> None:
-    model.train()
-    for ids, labels in batches:
-        losses.append(training_step(model, optimizer, ids, labels))
 
 
 @torch.no_grad()

@@ -146,3 +146,15 @@ def training_step(
     loss.backward()
     optimizer.step()
     return loss.detach()
+
+
+def train_epoch(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batches: list[tuple[Tensor, Tensor]],
+    losses: list[Tensor],
+) -> None:
+    """Take a step on each batch, and add its loss to ``losses``."""
+    model.train()
+    for ids, labels in batches:
+        losses.append(training_step(model, optimizer, ids, labels))

@@ -127,14 +127,6 @@ def _final_state(line: str) -> str:
     return shown.rstrip() if "\r" in line else line
 
 
-def keep_time(chapter: str, seconds: float) -> None:
-    """Note how long a chapter took, and write the page of measurements, which says so."""
-    from benchmarks import chapters, page  # not above: they draw, and a check need not wait for it
-
-    chapters.keep(chapter, seconds)
-    page.write_page()
-
-
 def write(nb: NotebookNode, path: Path) -> None:
     """Replace the file in one step, so that half a chapter never stands there."""
     half = path.with_suffix(".tmp")
@@ -143,6 +135,26 @@ def write(nb: NotebookNode, path: Path) -> None:
         os.replace(half, path)
     finally:
         half.unlink(missing_ok=True)
+
+
+def execute_all(paths: list[Path]) -> None:
+    """Execute chapters one after the other, and note how long each took, also before a failure.
+
+    The book's page of measurements, which says so, is drawn once, at the end.
+    """
+    from benchmarks import chapters as times
+    from benchmarks import page  # not above: they draw, and a check need not wait for it
+
+    try:
+        for path in paths:
+            print(f"{path.stem}:", end=" ", flush=True)
+            start = time.perf_counter()
+            word = execute(path)
+            seconds = time.perf_counter() - start
+            times.keep(path.stem, seconds)
+            print(f"{seconds:.0f} s, data: {word}", flush=True)
+    finally:
+        page.write_page()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -157,17 +169,13 @@ def main(arguments: list[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     if folder := os.environ.get("BBC_NEWS"):  # a kernel starts in another folder
         os.environ["BBC_NEWS"] = str(Path(folder).resolve())
+    paths = chapters(asked.names)
+    if asked.command == "execute":
+        execute_all(paths)
+        return
     found: list[str] = []
-    for path in chapters(asked.names):
-        if asked.command == "check":
-            found += problems(nbformat.read(path, as_version=4), path.name, ROOT)
-            continue
-        print(f"{path.stem}:", end=" ", flush=True)
-        start = time.perf_counter()
-        word = execute(path)
-        seconds = time.perf_counter() - start
-        keep_time(path.stem, seconds)
-        print(f"{seconds:.0f} s, data: {word}", flush=True)
+    for path in paths:
+        found += problems(nbformat.read(path, as_version=4), path.name, ROOT)
     if found:
         sys.exit("\n".join(found))
 
