@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ import torch
 
 from benchmarks.machine import machine, versions
 from utils.costs import Peak
+from utils.files import replacing
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -61,13 +61,8 @@ def write_json(name: str, found: Mapping[str, Any]) -> Path:
 
 def write_text(file: Path, text: str) -> Path:
     """Replace a file in one step."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    half = file.with_suffix(f".{os.getpid()}.tmp")
-    try:
+    with replacing(file) as half:
         half.write_text(text, encoding="utf-8")
-        os.replace(half, file)
-    finally:
-        half.unlink(missing_ok=True)
     return file
 
 

@@ -9,7 +9,6 @@ wherever else the repository or its page is named: badges and set-up cells of th
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import nbformat
 import yaml
 
 from tools.stamp import cells_hash
+from utils.files import replacing
 
 ROOT = Path(__file__).resolve().parents[1]
 # Where the address may stand; a file of another kind has no business naming it.
@@ -72,9 +72,8 @@ def move(url: str, root: Path = ROOT) -> list[Path]:
         if path.suffix == ".ipynb" and after != before:
             after = _restamped(before, after)
         if after != before:
-            half = path.with_name(f"{path.name}.tmp")
-            half.write_text(after, encoding="utf-8")
-            os.replace(half, path)
+            with replacing(path) as half:
+                half.write_text(after, encoding="utf-8")
             changed.append(path)
     return changed
 

@@ -27,6 +27,7 @@ from nbformat import NotebookNode
 from tools.leaks import news_articles
 from tools.problems import malformed, problems, quotations
 from tools.stamp import code_cells, make_stamp
+from utils.files import replacing
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 6 * 3600  # seconds for one cell: a chapter without its kept results runs for long
@@ -129,12 +130,8 @@ def _final_state(line: str) -> str:
 
 def write(nb: NotebookNode, path: Path) -> None:
     """Replace the file in one step, so that half a chapter never stands there."""
-    half = path.with_suffix(".tmp")
-    try:
+    with replacing(path) as half:
         half.write_text(nbformat.writes(nb) + "\n", encoding="utf-8")
-        os.replace(half, path)
-    finally:
-        half.unlink(missing_ok=True)
 
 
 def execute_all(paths: list[Path]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
-import os
 import time
 import tokenize
 import urllib.request
@@ -22,6 +21,8 @@ import pandas as pd
 import torch
 from scipy import stats
 from tqdm import tqdm
+
+from utils.files import replacing
 
 CONFIDENCE = 0.95
 LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
@@ -121,7 +122,8 @@ def fetch_results(address: str, *names: str) -> None:
                 f"{address}/{name} could not be fetched ({error}). Without it the chapter runs "
                 "all of its experiments itself, which takes long; try again with a network."
             ) from error
-        _replace(file, text)
+        with replacing(file) as half:
+            half.write_text(text, encoding="utf-8")
 
 
 def mean_intervals(results: pd.DataFrame, by: str | list[str], value: str) -> pd.DataFrame:
@@ -218,15 +220,6 @@ def _write(file: Path, source: str, rows: list[dict[str, Any]]) -> None:
         f"# torch {torch.__version__}; rows that are missing here are run by:",
         f"# make notebooks CHAPTERS={chapter}",
     ]
-    _replace(file, "\n".join([*head, pd.DataFrame(rows).to_csv(index=False)]))
-
-
-def _replace(file: Path, text: str) -> None:
-    """Write the file in one step, so that half of it never stands there."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    half = file.with_name(f"{file.name}.tmp")
-    try:
+    text = "\n".join([*head, pd.DataFrame(rows).to_csv(index=False)])
+    with replacing(file) as half:
         half.write_text(text, encoding="utf-8")
-        os.replace(half, file)
-    finally:
-        half.unlink(missing_ok=True)
