@@ -5,12 +5,10 @@ Source: Vaswani and others 2017, "Attention Is All You Need", section 3.2.1.
 
 from __future__ import annotations
 
-import math
-
 import torch.nn.functional as F
 from torch import Tensor
 
-from utils.masks import causal_mask, check_mask_dtype, combine_masks, masked_softmax
+from utils.masks import causal_mask, check_broadcast, combine_masks, masked_softmax
 
 
 def scaled_dot_product_attention(
@@ -58,23 +56,13 @@ def scaled_dot_product_attention(
             f"query {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)} do "
             "not fit: query and key need the same last size, key and value the same length."
         )
-    # Dividing the query, (..., T, D_head), costs less than dividing all scores, and is the same.
-    scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (..., T, S)
+    scores = query @ key.transpose(-2, -1)  # (..., T, S)
+    # After the product, as in the formula: to the last bit what Hugging Face's models compute.
+    scores.mul_(query.shape[-1] ** -0.5)
     if attn_mask is not None:
-        check_mask_dtype("attn_mask", attn_mask, true_means="allowed")
-        _check_broadcast(attn_mask, scores)
+        check_broadcast(attn_mask, scores.shape)
     mask = combine_masks(attn_mask, causal_mask(T, S, query.device) if is_causal else None)
     # A causal mask alone allows the first key to every query.
     weights = masked_softmax(scores, mask, overwrite=True, empty_rows=attn_mask is not None)
     weights = F.dropout(weights, dropout_p)
     return weights @ value, weights
-
-
-def _check_broadcast(mask: Tensor, scores: Tensor) -> None:
-    """Raise if the mask does not broadcast to the scores, (..., T, S), without enlarging them."""
-    sizes = zip(reversed(mask.shape), reversed(scores.shape), strict=False)
-    if mask.dim() > scores.dim() or any(m not in (1, s) for m, s in sizes):
-        raise ValueError(
-            f"attn_mask has shape {tuple(mask.shape)}, which does not broadcast to the scores' "
-            f"shape {tuple(scores.shape)}, (..., queries, keys)."
-        )

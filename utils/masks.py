@@ -143,6 +143,25 @@ def check_mask_dtype(name: str, mask: Tensor, true_means: str) -> None:
         )
 
 
+def check_broadcast(attn_mask: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse a mask of integers, or one that would enlarge the scores, (..., T, S).
+
+    Raises
+    ------
+    TypeError
+        for a mask that is neither bool nor floating
+    ValueError
+        for a mask that does not broadcast to ``shape``
+    """
+    check_mask_dtype("attn_mask", attn_mask, true_means="allowed")
+    sides = zip(reversed(attn_mask.shape), reversed(shape), strict=False)
+    if attn_mask.dim() > len(shape) or any(side not in (1, full) for side, full in sides):
+        raise ValueError(
+            f"attn_mask has shape {tuple(attn_mask.shape)}, which does not broadcast to the "
+            f"scores' shape {tuple(shape)}, (..., queries, keys)."
+        )
+
+
 def merge_layer_masks(
     key_padding_mask: Tensor | None,
     attn_mask: Tensor | None,

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from utils.masks import BLOCKED, check_mask_dtype, to_additive
+from utils.masks import BLOCKED, check_broadcast, to_additive
 
 
 def tiled_attention(
@@ -69,11 +69,7 @@ def tiled_attention(
     batch = torch.broadcast_shapes(q[:-2], k[:-2], v[:-2])
     inputs = (x.expand(*batch, *x.shape[-2:]) for x in (query, key, value))  # views
     if attn_mask is not None:
-        check_mask_dtype("attn_mask", attn_mask, true_means="allowed")
-        shape, full = tuple(attn_mask.shape), (*batch, q[-2], k[-2])
-        sides = zip(reversed(shape), reversed(full), strict=False)
-        if len(shape) > len(full) or any(side not in (1, whole) for side, whole in sides):
-            raise ValueError(f"attn_mask has shape {shape}; it does not broadcast to {full}.")
+        check_broadcast(attn_mask, (*batch, q[-2], k[-2]))
         if attn_mask.requires_grad:
             raise ValueError("attn_mask wants a gradient, which tiled attention does not give.")
         attn_mask = torch.atleast_2d(attn_mask)
