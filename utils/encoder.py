@@ -1,0 +1,96 @@
+"""A model of BERT's kind: embeddings, then encoder blocks.
+
+Shapes: B sequences, T tokens, H heads, L blocks, D = ``embed_dim``.
+
+Source: Devlin and others 2019, "BERT: Pre-training of Deep Bidirectional Transformers", section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch import Tensor, nn
+
+from utils.blocks import EncoderBlock
+
+
+class TextEncoder(nn.Module):
+    """Embed tokens, their positions and their types, then blocks: BERT without what it predicts.
+
+    Parameters
+    ----------
+    vocab_size : int, number of tokens
+    embed_dim, num_heads, hidden_dim, dropout, norm_first, eps : as for ``EncoderBlock``
+    num_layers : int, L
+    max_length : int, the most tokens of a sequence
+    num_types : int, kinds of segments. BERT marks the first and the second sentence of a pair
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_dim: int,
+        num_heads: int,
+        hidden_dim: int,
+        num_layers: int,
+        max_length: int = 512,
+        num_types: int = 2,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(vocab_size, embed_dim)
+        self.positions = nn.Embedding(max_length, embed_dim)
+        self.types = nn.Embedding(num_types, embed_dim)
+        self.norm = nn.LayerNorm(embed_dim, eps)  # of the embeddings, or before a head: see forward
+        self.dropout = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(
+            EncoderBlock(embed_dim, num_heads, hidden_dim, dropout, norm_first, eps)
+            for _ in range(num_layers)
+        )
+        self.norm_first = norm_first
+
+    def embed(self, input_ids: Tensor, type_ids: Tensor | None = None) -> Tensor:
+        """Give what goes into the first block, (B, T, D), from ids (B, T)."""
+        if input_ids.dim() != 2 or input_ids.shape[1] > self.positions.num_embeddings:
+            raise ValueError(
+                f"input_ids has shape {tuple(input_ids.shape)}; expected (B, T) with at most "
+                f"{self.positions.num_embeddings} tokens."
+            )
+        types = self.types.weight[0] if type_ids is None else self.types(type_ids)
+        x = self.tokens(input_ids) + types + self.positions.weight[: input_ids.shape[1]]
+        return self.dropout(x if self.norm_first else self.norm(x))
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        key_padding_mask: Tensor | None = None,
+        type_ids: Tensor | None = None,
+    ) -> Tensor:
+        """Give what leaves the last block, (B, T, D), normalised also where ``norm_first``.
+
+        ``key_padding_mask`` is (B, T), True = padding. Without ``type_ids`` all types are 0. Raises
+        ValueError if there are more tokens than ``max_length``.
+        """
+        *_, (x, _) = self.layers(input_ids, key_padding_mask, type_ids, need_weights=False)
+        return self.norm(x) if self.norm_first else x
+
+    def layers(
+        self,
+        input_ids: Tensor,
+        key_padding_mask: Tensor | None = None,
+        type_ids: Tensor | None = None,
+        need_weights: bool = True,
+    ) -> Iterator[tuple[Tensor, Tensor | None]]:
+        """Give, one after the other, what ``embed`` and each block make, with the block's weights.
+
+        Each is (B, T, D) and (B, H, T, T); the weights of the first, the embeddings, are None.
+        """
+        x, weights = self.embed(input_ids, type_ids), None
+        yield x, weights
+        if key_padding_mask is not None and not key_padding_mask.any():
+            key_padding_mask = None  # nothing to block: the kernel needs no mask
+        for block in self.blocks:
+            x, weights = block(x, key_padding_mask, need_weights)
+            yield x, weights
