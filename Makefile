@@ -38,9 +38,10 @@ lint: $(VENV)/.dev ## format, lint, types, spelling, workflows
 notebooks: $(VENV)/.appendix ## execute chapters in place and stamp them (some: CHAPTERS="08 09")
 	$(BIN)/python -m tools.notebooks execute $(CHAPTERS)
 
-bench: $(VENV)/.bench ## measure training and layers: twenty-five minutes on two quiet cores
+bench: $(VENV)/.bench ## measure training, layers and translation: fifty minutes on two quiet cores
 	$(BIN)/python -m benchmarks training
 	$(BIN)/python -m benchmarks layers
+	$(BIN)/python -m benchmarks translation
 
 serve: book ## build the book and serve it at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

@@ -22,6 +22,12 @@ to count and to measure memory is in ``utils.timing``, ``utils.costs`` and ``uti
 ``precision``       the same training in double precision
 ``training``        the benchmark of that name
 
+``multi30k``        sentences in English and German
+``subwords``        one vocabulary for both, and batches of sentences of about one length
+``resumable``       a training that goes on after a kill
+``bleu``            BLEU by sacrebleu
+``translation``     the benchmark of that name
+
 ``screen``          the tables that a benchmark prints
 ``chapters``        how long each chapter took when it was executed
 ``pictures``        what was measured, drawn

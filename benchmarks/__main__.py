@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 import torch
@@ -17,6 +18,7 @@ from utils.costs import Peak, measure_peak
 # The table for the screen, those for the file, the settings, and the sentences beneath the table.
 Result = tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, object], list[str]]
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+CHECKPOINTS = Path(__file__).resolve().parents[1] / "_build" / "benchmarks"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -28,8 +30,11 @@ def main(arguments: list[str] | None = None) -> None:
     start = time.perf_counter()
     device, sentences = choose_device(asked.device)
     print(*sentences, sep="\n", end="\n" if sentences else "")
-    # Losses are compared to four decimals, so training takes float32 everywhere.
-    like = "bfloat16" if device.type == "cuda" and asked.name == "layers" else "float32"
+    if threads := getattr(asked, "threads", None):
+        torch.set_num_threads(threads)
+    # Losses are compared to four decimals, so `training` takes float32 everywhere.
+    fast = device.type == "cuda" and asked.name in ("layers", "translation")
+    like = "bfloat16" if fast else "float32"
     dtype = DTYPES[asked.dtype or like]
     peak = measure_peak(device, dtype, asked.quick)
     table, tables, settings, notes = asked.run(asked, device, dtype, peak)
@@ -39,7 +44,8 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"Measured peak: {rates} ({asked.dtype or like}).")
     settings |= {"dtype": asked.dtype or like, "quick": asked.quick}
     settings["seconds"] = round(time.perf_counter() - start)
-    if (asked.quick or asked.case) and not asked.write:
+    shorter = asked.name == "translation" and asked.epochs
+    if (asked.quick or asked.case or shorter) and not asked.write:
         print("Not all of it was run, so nothing is written; --write writes it nevertheless.")
     else:
         print("Written:", report.write(asked.name, device, settings, peak, tables))
@@ -52,7 +58,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--device", choices=("cpu", "cuda"), help="default: a GPU if there is one")
     common.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
-    common.add_argument("--write", action="store_true", help="write even after --quick or --case")
+    common.add_argument("--write", action="store_true", help="write even if not all was run")
     training = names.add_parser(
         "training", parents=[common], help="the classifier of chapter 8, in seven ways"
     )
@@ -73,10 +79,24 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     layers.add_argument(
         "--budget", type=float, default=9, help="seconds for a shape and a pass; default: 9"
     )
+    translation = names.add_parser(
+        "translation", parents=[common], help="English to German, trained and tested at full size"
+    )
+    translation.set_defaults(run=_translation, case="")
+    translation.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU")
+    translation.add_argument("--epochs", type=int, help="default: 12, and 60 on a GPU")
+    translation.add_argument("--threads", type=int, help="of the processor; default: all cores")
+    translation.add_argument(
+        "--folder",
+        type=Path,
+        help="of the checkpoint, which is gone on from if it is there; default: in _build",
+    )
     names.add_parser("page", help="write book/measurements.md from the results")
     asked = parser.parse_args(arguments)
     if asked.name == "training" and min(asked.epochs, asked.slow_epochs) < 1:
         parser.error("training needs at least one epoch of every variant")
+    if asked.name == "translation" and min(asked.epochs or 1, asked.threads or 1) < 1:
+        parser.error("translation needs at least one epoch and one thread")
     return asked
 
 
@@ -117,6 +137,28 @@ def _training(
         "budget": budget,
     }
     return screen.training_table(tables), tables, settings, screen.training_notes(tables)
+
+
+def _translation(
+    asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
+) -> Result:
+    from benchmarks.bleu import load_sacrebleu
+    from benchmarks.multi30k import load_pairs
+    from benchmarks.translation import Translation, shorten, translation_settings
+
+    settings = translation_settings(device, asked.quick) | {"dtype": str(dtype).split(".")[1]}
+    if asked.epochs:
+        settings["epochs"] = asked.epochs
+    name = f"translation-{device.type}{'-quick' if asked.quick else ''}"
+    folder = asked.folder or CHECKPOINTS / name
+    try:  # all that may be missing or wrong, before a long training
+        load_sacrebleu()
+        data = load_pairs()
+        task = Translation(shorten(data) if asked.quick else data, settings, device, folder)
+    except (RuntimeError, ValueError) as error:
+        sys.exit(str(error))
+    tables, found = task.run()
+    return screen.translation_table(tables), tables, found, screen.translation_notes(tables, found)
 
 
 if __name__ == "__main__":

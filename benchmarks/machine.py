@@ -10,7 +10,10 @@ from typing import Any
 
 import torch
 
-PACKAGES = ("torch", "transformers", "x-transformers", "llms-from-scratch", "numpy")
+PACKAGES = (
+    "torch", "transformers", "tokenizers", "x-transformers", "llms-from-scratch", "sacrebleu",
+    "numpy",
+)  # fmt: skip
 NO_GPU = "No GPU is here that PyTorch can use, so this runs on the CPU."
 
 

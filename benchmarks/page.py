@@ -15,6 +15,7 @@ from benchmarks import chapters, report
 from benchmarks.markdown import DEVICES, FOLDER, table
 from benchmarks.page_layers import layers
 from benchmarks.page_training import training
+from benchmarks.page_translation import translation
 from utils.plots import DescribedFigure
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,15 +24,17 @@ PICTURES = PAGE.parent / FOLDER
 PARTS = {
     "training": ("A classifier, trained in seven ways", training),
     "layers": ("One layer against its peers", layers),
+    "translation": ("A Transformer that translates", translation),
 }
 OPENING = """\
 % Written by `python -m benchmarks page` from benchmarks/results/; what is changed here is lost.
 
 # Measurements
 
-How fast is the course's layer, next to the same function as others write it? This page shows what
-was measured, where and when. [Chapter 11](../notebooks/11-fast-attention.ipynb) says where each
-factor comes from.
+How fast is the course's layer, next to the same function as others write it, and how well does a
+Transformer made of it translate? This page shows what was measured, where and when.
+[Chapter 11](../notebooks/11-fast-attention.ipynb) says where each factor comes from, and
+[chapter 14](../notebooks/14-encoder-decoder.ipynb) builds the Transformer.
 
 Things that are compared take turns within one run, so that what disturbs the machine disturbs all
 alike. What counts are the ratios: seconds say as much about the machine as about the code. Measure

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
 from benchmarks.layers import ours_and_best
@@ -83,3 +86,30 @@ def training_notes(tables: dict[str, pd.DataFrame]) -> list[str]:
             "compared."
         )
     return sentences
+
+
+def translation_table(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Give one row for each epoch, from what ``translate_and_score`` gave."""
+    found = tables["epochs"]
+    return pd.DataFrame(
+        {
+            "epoch": found["epoch"],
+            "steps": found["step"],
+            "loss, training": found["train_loss"].map("{:.3f}".format),
+            "loss, validation": found["loss"].map("{:.3f}".format),
+            "BLEU, validation, greedy": found["bleu"].map("{:.2f}".format),
+            "minutes": (found["seconds"] / 60).map("{:.1f}".format),
+        }
+    )
+
+
+def translation_notes(tables: dict[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[str]:
+    """Say what the translation benchmark found."""
+    test = tables["test"].iloc[0]
+    return [
+        f"Test, {test['weights']}, {settings['beams']} beams: BLEU {test['bleu']:.2f}.",
+        f"Signature: {settings['signature']}.",
+        f"Lower-cased: BLEU {test['bleu_lowercase']:.2f}, {settings['signature_lowercase']}.",
+        f"{settings['parameters']:,} parameters, trained in {settings['train_seconds'] / 60:.1f} "
+        f"minutes ({settings['train_core_seconds'] / 60:.1f} of a core's work).",
+    ]

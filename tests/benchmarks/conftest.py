@@ -1,13 +1,22 @@
-"""A small training benchmark, and an empty folder for results and page."""
+"""A small training benchmark, a few sentences, and an empty folder for results and page."""
+
+import json
+from itertools import product
 
 import pytest
 import torch
 
-from benchmarks import page, report
+from benchmarks import bleu, page, report, translation
 from benchmarks.documents import Documents
+from benchmarks.multi30k import Pairs
+from benchmarks.subwords import Subwords
 from benchmarks.training import compare_variants
 from utils.costs import Peak
 
+SIZES = (("small", "kleiner"), ("large", "großer"), ("quiet", "leiser"))
+COLOURS = (("red", "roter"), ("green", "grüner"), ("grey", "grauer"))
+THINGS = (("dog", "Hund"), ("boat", "Kahn"), ("tree", "Baum"), ("hat", "Hut"))
+ENDS = (("", ""), (" in the sun", " in der Sonne"), (" by the sea at night", " nachts am Meer"))
 VOCAB, CLASSES, EPOCHS, SLOW, STEPS = 50, 3, 4, 2, 3
 
 
@@ -38,3 +47,47 @@ def results(monkeypatch, tmp_path):
     monkeypatch.setattr(page, "PAGE", tmp_path / "book" / "measurements.md")
     monkeypatch.setattr(page, "PICTURES", tmp_path / "book" / "pictures")
     return tmp_path / "results"
+
+
+@pytest.fixture
+def sentences():
+    """Three splits of 108 pairs of our own."""
+    found = [
+        (f"A {a} {b} {c}{d}.", f"Ein {e} {f} {g}{h}.")
+        for (a, e), (b, f), (c, g), (d, h) in product(SIZES, COLOURS, THINGS, ENDS)
+    ]
+    order = torch.randperm(len(found), generator=torch.Generator().manual_seed(0)).tolist()
+    pairs = [found[i] for i in order]
+    parts = {"train": pairs[:80], "validation": pairs[80:94], "test": pairs[94:]}
+    return {split: Pairs(*map(list, zip(*part, strict=True))) for split, part in parts.items()}
+
+
+@pytest.fixture
+def multi30k_folder(sentences, tmp_path, monkeypatch):
+    """The sentences as files, in the folder that MULTI30K names."""
+    folder = tmp_path / "multi30k"
+    folder.mkdir()
+    for split, pairs in sentences.items():
+        rows = [{"en": en, "de": de} for en, de in zip(*pairs, strict=True)]
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+    monkeypatch.setenv("MULTI30K", str(folder))
+    return folder
+
+
+@pytest.fixture
+def subwords(sentences):
+    return Subwords.train([*sentences["train"].source, *sentences["train"].target], 300)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """In the place of sacrebleu: the share of sentences that are exact."""
+
+    def score(translations, references, lowercase=False):
+        assert len(translations) == len(references)
+        right = sum(a == b for a, b in zip(translations, references, strict=True))
+        return bleu.Score(100 * right / len(references), "exact, lower" if lowercase else "exact")
+
+    monkeypatch.setattr(bleu, "load_sacrebleu", lambda: None)
+    monkeypatch.setattr(translation, "score", score)

@@ -1,0 +1,59 @@
+"""Multi30k: 31,014 descriptions of pictures, each in English and in German.
+
+29,000 are to learn from, 1,014 to watch the training, and 1,000 (test 2016) to test.
+
+Source: Elliott, Frank, Sima'an and Specia 2016, "Multi30K: Multilingual English-German Image
+Descriptions".
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from datasets import load_dataset
+
+HUB_NAME = "bentrevett/multi30k"
+SPLITS = ("train", "validation", "test")
+
+
+class Pairs(NamedTuple):
+    """Sentences and their translations, one for one."""
+
+    source: list[str]
+    target: list[str]
+
+
+def load_pairs(source: str = "en", target: str = "de") -> dict[str, Pairs]:
+    """Load the three splits, from the folder that ``MULTI30K`` names, or else from the hub.
+
+    The folder has ``train.jsonl``, ``validation.jsonl`` and ``test.jsonl``, each line an object
+    with a sentence in each language.
+
+    Raises
+    ------
+    RuntimeError
+        if neither can be read; the message says what to do
+    ValueError
+        if a split or a language is not there, or a sentence is empty
+    """
+    place = os.environ.get("MULTI30K") or HUB_NAME
+    try:
+        loaded = load_dataset(place)
+    except Exception as error:  # of a dozen kinds, from four libraries
+        raise RuntimeError(
+            f"Multi30k cannot be read from {place} ({type(error).__name__}). With a network it "
+            f"comes from {HUB_NAME} on the hub; without one, let MULTI30K name a folder with "
+            "train.jsonl, validation.jsonl and test.jsonl."
+        ) from error
+    found = {}
+    for split in SPLITS:
+        if split not in loaded or not {source, target} <= set(loaded[split].column_names):
+            raise ValueError(f"{place} has no {split} with the columns {source!r} and {target!r}.")
+        pairs = Pairs(
+            *([text.strip() for text in loaded[split][name]] for name in (source, target))
+        )
+        if not pairs.source or not all(pairs.source) or not all(pairs.target):
+            raise ValueError(f"{place}: {split} has no sentences, or an empty one.")
+        found[split] = pairs
+    return found

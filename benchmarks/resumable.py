@@ -1,0 +1,209 @@
+"""A training that may be stopped at any moment, and goes on where it was with nothing lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from benchmarks.subwords import PairOfIds, length_batches, pad
+from utils.files import replacing
+from utils.transformer import Transformer
+from utils.translation import linear_rate, translation_loss
+
+State = dict[str, Any]  # tensors, numbers, words, and lists and dicts of these
+
+
+class Training:
+    """Train on pairs of ids, epoch after epoch, and keep a checkpoint.
+
+    A checkpoint holds the weights, the optimiser, the random state, the place in the epoch, and
+    what was measured so far. The learning rate and the batches follow from the step and the epoch.
+    So a training that was killed and goes on ends with the same weights as one that was not: bit
+    for bit on a processor, and on a GPU up to the order in which it sums.
+
+    Parameters
+    ----------
+    model : Transformer, on its device
+    pairs : ids of the source and of the target, see ``benchmarks.subwords.encode_pairs``
+    settings : numbers and words by name, all that the result depends on. It needs ``epochs``,
+        ``tokens`` (of a batch), ``rate`` (the highest), ``warmup`` (the share of the steps in which
+        the rate rises), ``label_smoothing``, ``patience`` (epochs without a better one until it
+        stops), ``averaged`` (epochs whose weights are kept, for an average), ``dtype`` and ``seed``
+    file : the checkpoint. One that is there is gone on from
+    every : int, steps between two checkpoints; there is one after each epoch as well
+
+    Raises
+    ------
+    ValueError
+        if the checkpoint was made with other settings, or is none
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        pairs: Sequence[PairOfIds],
+        settings: dict[str, Any],
+        file: Path,
+        every: int = 200,
+    ) -> None:
+        self.model, self.pairs, self.settings = model, pairs, settings
+        self.file, self.every = file, every
+        self.device = next(model.parameters()).device
+        self.optimizer = torch.optim.Adam(model.parameters(), 1.0, (0.9, 0.98), 1e-9, fused=True)
+        batches = len(length_batches(pairs, settings["tokens"]))
+        self.steps = settings["epochs"] * batches
+        self.state: State = {
+            "step": 0, "epoch": 1, "position": 0, "loss_sum": 0.0, "tokens": 0, "seconds": 0.0,
+            "core_seconds": 0.0, "resumed": 0, "history": [], "best": {}, "last": [],
+        }  # fmt: skip
+        for half in file.parent.glob(f"{file.name}.*.tmp"):
+            half.unlink()  # left by a kill while it was written
+        if file.is_file():
+            self._load()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last epoch was reached, or the last few were no better."""
+        history = self.state["history"]
+        best = max(range(len(history)), key=lambda i: history[i]["bleu"], default=0)
+        tired = len(history) - 1 - best >= self.settings["patience"]
+        return self.state["epoch"] > self.settings["epochs"] or tired
+
+    def run(self, validate: Callable[[Transformer], dict[str, float]]) -> list[dict[str, float]]:
+        """Train to the end; give a row for each epoch, with what ``validate`` found.
+
+        ``validate`` must give a ``bleu``: the epoch with the highest is the best one.
+
+        Raises
+        ------
+        FloatingPointError
+            if the loss is no longer finite
+        """
+        done = self.state["step"]
+        with tqdm(total=self.steps, initial=done, desc="training", ncols=78) as bar:
+            while not self.finished:
+                self._epoch(validate, bar)
+        return self.state["history"]
+
+    def average(self) -> dict[str, Tensor]:
+        """Give the mean of the weights of the last epochs."""
+        last = self.state["last"]
+        return {name: sum(weights[name] for weights in last) / len(last) for name in last[0]}
+
+    def _epoch(self, validate: Callable[[Transformer], dict[str, float]], bar: Any) -> None:
+        """Go through the pairs once, from the place where the epoch was left."""
+        state, settings = self.state, self.settings
+        seed = settings["seed"] * 1_000_003 + state["epoch"]
+        batches = length_batches(self.pairs, settings["tokens"], seed)
+        self.model.train()
+        clock = Clock(state)
+        for rows in batches[state["position"] :]:
+            self._step(rows)
+            bar.update()
+            if state["step"] % self.every == 0 and state["position"] < len(batches):
+                clock.note()
+                self.save()
+        row = {
+            "epoch": state["epoch"],
+            "step": state["step"],
+            "train_loss": state["loss_sum"] / state["tokens"],
+            **validate(self.model),
+        }
+        clock.note()
+        row |= {"seconds": state["seconds"], "core_seconds": state["core_seconds"]}
+        best = max((known["bleu"] for known in state["history"]), default=-1.0)
+        weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+        if row["bleu"] > best:
+            state["best"] = weights
+        state["last"] = [*state["last"], weights][-settings["averaged"] :]
+        state["history"].append(row)
+        state |= {"epoch": state["epoch"] + 1, "position": 0, "loss_sum": 0.0, "tokens": 0}
+        bar.set_postfix(loss=f"{row['loss']:.3f}", bleu=f"{row['bleu']:.1f}")
+        self.save()
+
+    def _step(self, rows: Sequence[int]) -> None:
+        state, settings = self.state, self.settings
+        source, target = (ids.to(self.device) for ids in pad(self.pairs, rows))
+        count = int((target[:, 1:] != self.model.padding_idx).sum())
+        for group in self.optimizer.param_groups:
+            steps, rate = self.steps, settings["rate"]
+            group["lr"] = linear_rate(state["step"] + 1, steps, rate, settings["warmup"])
+        with lower_precision(self.device, settings["dtype"]):
+            loss = translation_loss(self.model, source, target, settings["label_smoothing"])
+        self.optimizer.zero_grad()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        if not norm.isfinite():
+            raise FloatingPointError("the gradient is no longer finite: lower the learning rate.")
+        self.optimizer.step()
+        state["step"] += 1
+        state["position"] += 1
+        state["loss_sum"] += loss.item() * count
+        state["tokens"] += count
+
+    def save(self) -> None:
+        """Write the checkpoint, in one step."""
+        everything = self.state | {
+            "settings": self.settings,
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "random": torch.get_rng_state(),
+            "gpu_random": torch.cuda.get_rng_state_all() if self.device.type == "cuda" else [],
+        }
+        with replacing(self.file) as half:
+            torch.save(everything, half)
+
+    def _load(self) -> None:
+        """Go on from the checkpoint: tensors, numbers and words, and no other object, are read."""
+        try:
+            found = torch.load(self.file, self.device, weights_only=True)
+            known = found.pop("settings")
+        except Exception as error:  # whatever is wrong with the file
+            raise ValueError(
+                f"{self.file} is no checkpoint of this benchmark ({type(error).__name__}): remove "
+                "it to begin anew."
+            ) from error
+        if known != self.settings:
+            names = sorted(set(known) | set(self.settings))
+            other = [name for name in names if known.get(name) != self.settings.get(name)]
+            raise ValueError(
+                f"{self.file} was made with other settings ({', '.join(other)}): remove it to "
+                "begin anew, or name another folder."
+            )
+        self.model.load_state_dict(found.pop("model"))
+        self.optimizer.load_state_dict(found.pop("optimizer"))
+        torch.set_rng_state(found.pop("random").cpu())
+        for index, random in enumerate(found.pop("gpu_random")):
+            torch.cuda.set_rng_state(random.cpu(), index)
+        self.state = found
+        if not self.finished:
+            self.state["resumed"] += 1
+
+
+class Clock:
+    """Adds what has passed to a state: seconds, and seconds that a core was at work on it."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.start = time.perf_counter(), time.process_time()
+
+    def note(self) -> None:
+        """Add what has passed since the last note."""
+        now = time.perf_counter(), time.process_time()
+        self.state["seconds"] += now[0] - self.start[0]
+        self.state["core_seconds"] += now[1] - self.start[1]
+        self.start = now
+
+
+def lower_precision(device: torch.device, dtype: str) -> Any:
+    """Let matrix products take bfloat16, if that is the dtype."""
+    if dtype == "float32":
+        return nullcontext()
+    return torch.autocast(device.type, torch.bfloat16)

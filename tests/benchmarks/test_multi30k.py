@@ -1,0 +1,46 @@
+"""Multi30k from a folder, and one clear error where it cannot be had."""
+
+import pytest
+from datasets import Dataset
+
+from benchmarks import multi30k
+from benchmarks.multi30k import Pairs, load_pairs
+
+
+def test_the_folder_is_read(multi30k_folder, sentences):
+    assert load_pairs() == sentences
+    swapped = load_pairs("de", "en")
+    assert swapped["test"] == Pairs(*reversed(sentences["test"]))
+
+
+def test_without_a_network_there_is_one_clear_error(monkeypatch):
+    def no_network(name):
+        raise ConnectionError(name)
+
+    monkeypatch.delenv("MULTI30K", raising=False)
+    monkeypatch.setattr(multi30k, "load_dataset", no_network)
+    with pytest.raises(RuntimeError, match=r"bentrevett/multi30k \(ConnectionError\).*MULTI30K"):
+        load_pairs()
+
+
+def test_a_folder_that_is_not_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("MULTI30K", str(tmp_path / "nowhere"))
+    with pytest.raises(RuntimeError, match="nowhere"):
+        load_pairs()
+
+
+def test_a_language_that_is_not_there(multi30k_folder):
+    with pytest.raises(ValueError, match="'fr'"):
+        load_pairs("en", "fr")
+
+
+@pytest.mark.parametrize("change", [{"de": "  "}, None])
+def test_an_empty_sentence_or_split(monkeypatch, change):
+    data = {split: Dataset.from_list([{"en": "one", "de": "eins"}]) for split in multi30k.SPLITS}
+    if change is None:
+        del data["test"]
+    else:
+        data["test"] = Dataset.from_list([{"en": "one", **change}])
+    monkeypatch.setattr(multi30k, "load_dataset", lambda name: data)
+    with pytest.raises(ValueError, match="test"):
+        load_pairs()
