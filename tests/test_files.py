@@ -13,12 +13,21 @@ def test_file_is_replaced_whole(tmp_path):
     assert list(file.parent.iterdir()) == [file]
 
 
+def test_who_reads_meanwhile_reads_the_old_content_to_its_end(tmp_path):
+    file = tmp_path / "file.txt"
+    file.write_text("old")
+    with file.open() as reader:
+        with replacing(file) as half:
+            half.write_text("new")
+        assert reader.read() == "old"
+    assert file.read_text() == "new"
+
+
 def test_error_leaves_the_old_content_and_nothing_else(tmp_path):
     file = tmp_path / "file.txt"
     file.write_text("old")
-    with pytest.raises(KeyError), replacing(file) as half:
-        half.write_text("half of the n")
-        raise KeyError
+    with pytest.raises(UnicodeEncodeError), replacing(file) as half:
+        half.write_text("half of the n\u00e9w", encoding="ascii")
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
 

@@ -6,6 +6,7 @@ import torch
 from utils.masks import (
     blocked_to_allowed,
     causal_mask,
+    check_broadcast,
     check_mask_dtype,
     combine_masks,
     masked_softmax,
@@ -194,3 +195,16 @@ def test_scores_are_left_alone_unless_they_may_be_overwritten():
     masked_softmax(scores, causal_mask(3, 3), empty_rows=False)
     assert torch.equal(scores, before)
     assert masked_softmax(scores, None, overwrite=True).data_ptr() == scores.data_ptr()
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (1, 5), (5,), (2, 1, 1, 5), (2, 3, 4, 5), ()])
+def test_a_mask_that_broadcasts_is_let_through(shape):
+    check_broadcast(torch.ones(shape, dtype=torch.bool), SIZES)
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (2, 5), (3, 4, 1, 5), (1, 2, 3, 4, 5)])
+def test_a_mask_that_does_not_broadcast_is_refused(shape):
+    with pytest.raises(ValueError, match=r"attn_mask has shape .* not broadcast"):
+        check_broadcast(torch.ones(shape), SIZES)
+    with pytest.raises(ValueError, match="not broadcast"):
+        check_broadcast(torch.ones(2, 2), (1, 1))  # it would enlarge the scores
