@@ -12,12 +12,25 @@ Read it in this order; a module imports only those above it:
 ``tiled_attention``  exact attention that never holds the matrix of weights
 ``positions``        what tells the layer where a token stands: four encodings of position
 ``variants``         heads as wide as the model, and a convolution that reduces them
+``blocks``           the blocks of a Transformer: attention, a small network, residuals and norms
 ``numpy_attention``  the same layer in NumPy alone, which imports none of the others
 ``corpus``           the offline corpus: docstrings of installed libraries, read from their source
 ``data``             the news, from a folder, the hub or the offline corpus
 ``tokens``           a tokenizer, and batches
+``encoder``          a model of BERT's kind: embeddings, then encoder blocks
+``minilm_table``     where each published tensor of all-MiniLM-L6-v2 goes in it
+``pretrained``       that model with the published weights of all-MiniLM-L6-v2
+``embeddings``       one vector for each text
+``lora``             low-rank adapters, as parametrisations of a weight
 ``classifier``       a small text classifier around any attention layer
 ``training``         a training loop, and predictions
+``characters``       text as characters: a vocabulary, and batches of pairs
+``transformer``      encoder and decoder with one embedding: the whole Transformer
+``torch_transformer`` its weights copied from PyTorch's
+``decoding``         write token by token: the best each time, or the best of several beams
+``translation``      train a Transformer on pairs, and count exact translations
+``dates``            dates written out in six languages, from Babel's locale data
+``files``            replace a file in one step
 ``experiments``      many configurations, many seeds, one table with intervals
 ``timing``           how long several things take, measured in turns
 ``memory``           the peak memory of a statement, in a process of its own

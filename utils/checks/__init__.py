@@ -13,6 +13,8 @@ from utils.checks.decoding import (
     tokens_that_fit,
 )
 from utils.checks.dot_product import additive_scores, batched_product, scaled_dot_product, softmax
+from utils.checks.embedding import exact_p_value, first_of_kind, nearest_class
+from utils.checks.encoding import encoder_block, new_name, offset_share, rms_norm
 from utils.checks.heads import contributions_of_heads, join_and_project, loop_over_heads, one_head
 from utils.checks.lookup import (
     cosine_similarities,
@@ -39,12 +41,14 @@ from utils.checks.reshaping import (
 )
 from utils.checks.speed import absorbed_scores, absorbed_values, padding_tokens, row_asked_for
 from utils.checks.tiling import one_tile, online_step, tiles_visited
+from utils.checks.translating import cross_attention, smoothed_loss
 from utils.checks.widths import (
     absorb_convolution,
     parameters_of_widths,
     wide_attention,
     width_of_equal_cost,
 )
+from utils.checks.writing import beam_step, looks_ahead
 
 __all__ = [
     "ablate_head",
@@ -55,6 +59,7 @@ __all__ = [
     "additive_scores",
     "alibi_bias",
     "batched_product",
+    "beam_step",
     "cached_step",
     "causal_mask",
     "classifier_size",
@@ -62,19 +67,27 @@ __all__ = [
     "confidence",
     "contributions_of_heads",
     "cosine_similarities",
+    "cross_attention",
     "cut_head",
     "efficient_layer",
+    "encoder_block",
+    "exact_p_value",
+    "first_of_kind",
     "folded_weights",
     "join_and_project",
     "join_heads",
     "kernel_weights",
     "layer_mask",
+    "looks_ahead",
     "loop_over_heads",
     "low_rank_scores",
     "mask_gradient",
     "masked_softmax",
     "mean_layer",
     "multiply_adds",
+    "nearest_class",
+    "new_name",
+    "offset_share",
     "one_head",
     "one_tile",
     "online_step",
@@ -83,12 +96,14 @@ __all__ = [
     "parameter_count",
     "parameters_of_widths",
     "repeated_key_heads",
+    "rms_norm",
     "rotate_at",
     "row_asked_for",
     "scaled_dot_product",
     "self_attention",
     "shift_matrix",
     "sinusoidal_table",
+    "smoothed_loss",
     "soft_lookup",
     "softmax",
     "softmax_at",
