@@ -89,7 +89,7 @@ def training_notes(tables: dict[str, pd.DataFrame]) -> list[str]:
 
 
 def translation_table(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Give one row for each epoch, from what ``translate_and_score`` gave."""
+    """Give one row for each epoch, from what ``Translation.run`` gave."""
     found = tables["epochs"]
     return pd.DataFrame(
         {
