@@ -14,10 +14,10 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PINS := requirements.txt constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lint notebooks bench serve address constraints clean
+.PHONY: help book test test-anywhere lint notebooks bench serve address constraints clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 book: $(VENV)/.book ## build the book; warnings are errors
 	$(BIN)/jupyter-book build . -W --keep-going
@@ -25,6 +25,9 @@ book: $(VENV)/.book ## build the book; warnings are errors
 
 test: lint ## lint, then every test
 	$(BIN)/python -m pytest
+
+test-anywhere: $(BIN)/python ## the tests without the slow ones, in a dozen surroundings: half an hour
+	$(BIN)/python -m tools.anywhere
 
 lint: $(VENV)/.dev ## format, lint, types, spelling, workflows
 	$(BIN)/ruff format --check .

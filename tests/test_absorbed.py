@@ -63,7 +63,7 @@ def test_output_weights_and_every_gradient_are_those_of_the_usual_order(kind, on
 
 
 @given(seed=st.integers(0, 99), queries=st.integers(1, 4), keys=st.integers(1, 6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_without_a_gradient_it_is_the_same(seed, queries, keys):
     given_parts = parts(seed, queries, keys)
     with torch.no_grad():

@@ -18,7 +18,7 @@ DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
 LONG, SHORT = (4, 6), (1, 60)  # queries and keys: projected, and absorbed
 
 both_layers = pytest.mark.parametrize("layer_class", LAYERS)
-few_examples = settings(max_examples=15, deadline=None, derandomize=True, database=None)
+few_examples = settings(max_examples=15)
 sizes = st.fixed_dictionaries(
     {
         "layer_class": st.sampled_from(LAYERS),

@@ -11,7 +11,7 @@ texts = st.lists(st.text("abcé年\u202f ", max_size=9), min_size=1, max_size=9)
 
 
 @given(texts)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_texts_come_back_as_they_were(some):
     vocabulary = CharacterVocabulary(some)
     ids = vocabulary.encode(some)
@@ -49,7 +49,7 @@ def numbers(count):
 
 
 @given(st.integers(1, 20), st.integers(1, 25), st.integers(0, 9))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_each_pair_comes_once_and_stays_together(count, batch_size, seed):
     source, target = numbers(count)
     plain = list(batches(source, target, batch_size))

@@ -21,6 +21,7 @@ def rows():
     return corpus.docstring_rows()
 
 
+@pytest.mark.slow
 def test_two_calls_give_the_same_corpus(rows):
     assert corpus.docstring_rows() == rows
 
@@ -54,6 +55,7 @@ def test_all_texts_are_different_and_long(rows):
     assert min(len(text.split()) for text in texts) >= 60
 
 
+@pytest.mark.slow
 def test_reading_the_corpus_imports_no_library():
     code = (
         "import sys; from utils.corpus import docstring_rows; docstring_rows();"
@@ -131,6 +133,7 @@ def test_a_missing_library_is_named(monkeypatch):
         corpus.docstring_rows()
 
 
+@pytest.mark.slow
 def test_too_few_docstrings_say_what_to_do(monkeypatch):
     monkeypatch.setattr(corpus, "TRAIN", 10**6)
     message = (

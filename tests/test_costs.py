@@ -21,7 +21,7 @@ def count(function):
     return counter.get_total_flops() // 2
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(B=SIZE, T=SIZE, S=SIZE, H=SIZE, size=SIZE, kdim=SIZE, vdim=SIZE)
 def test_multiply_adds_are_those_of_either_order(B, T, S, H, size, kdim, vdim):
     D = H * size

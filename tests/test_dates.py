@@ -26,14 +26,14 @@ def test_a_date_is_written_as_it_is_in_the_language(language):
 
 
 @given(st.sampled_from(sorted(LANGUAGES)), st.dates(FIRST, LAST), st.dates(FIRST, LAST))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_two_dates_are_two_texts(language, first, second):
     same = write_date(first, language) == write_date(second, language)
     assert same == (first == second)
 
 
 @given(st.integers(1, 200), st.integers(1, 200), st.integers(0, 9))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_no_date_is_drawn_twice(num_train, num_test, seed):
     train, test = split_dates(num_train, num_test, seed)
     assert (len(train), len(test)) == (num_train, num_test)

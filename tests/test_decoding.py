@@ -11,7 +11,7 @@ from utils.characters import BEGIN, END, PADDING
 from utils.decoding import beam_search, greedy
 from utils.transformer import Transformer
 
-few_examples = settings(max_examples=10, deadline=None, derandomize=True, database=None)
+few_examples = settings(max_examples=10)
 B, S, LENGTH = 4, 5, 7
 
 

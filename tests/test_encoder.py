@@ -36,7 +36,7 @@ def shaken_block(norm_first, dropout=0.0):
     return block
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(norm_first=st.booleans(), B=st.integers(1, 3), T=st.integers(1, 9), seed=st.integers(0, 99))
 def test_a_block_is_pytorchs_forward_and_backward(norm_first, B, T, seed):
     torch.manual_seed(seed)

@@ -127,7 +127,7 @@ def test_equal_inputs_give_equal_bytes_and_nothing_is_changed():
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(names=st.lists(texts, min_size=3, max_size=3), title=texts)
 def test_any_text_is_text(names, title):
     shown, _ = view(H=1, T=3, S=3, queries=names, keys=names, title=title)

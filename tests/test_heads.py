@@ -324,7 +324,7 @@ def test_confidence_counts_every_query_that_is_not_padding_once():
 # -- pruning ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     keep=st.permutations(range(H)).flatmap(
         lambda order: st.integers(1, H).map(lambda count: order[:count])

@@ -29,7 +29,7 @@ def learn(model, parameters, steps=3):
     return model(ids).detach()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     out=st.integers(1, 9), width=st.integers(1, 9), seed=st.integers(0, 9), alpha=st.floats(0.1, 9)
 )

@@ -1,4 +1,9 @@
-"""The peak is that of the statement, not of what was there before, and failures are said."""
+"""The peak is that of the statement, not of what was there before, and failures are said.
+
+How much room a process takes for what it asks for is the allocator's choice and the system's. So
+the arithmetic is tested on files that stand for the system's, and what the system itself tells is
+asked for an order of magnitude only: that of 256 MiB, or of nothing.
+"""
 
 import math
 
@@ -6,51 +11,80 @@ import pytest
 import torch
 
 from utils import memory
-from utils.memory import STATUS, peak_memory
+from utils.memory import peak_memory
 
-linux = pytest.mark.skipif(not STATUS.is_file(), reason="the system does not tell a peak")
-
-
-def filled(size):
-    return f"b'x' * (2**20 * {size})"
-
-
-@linux
-def test_the_most_that_is_there_at_one_moment_counts():
-    statement = f"""
-        first = {filled(40)}
-        del first
-        second = {filled(64)}
-        del second
-    """
-    assert peak_memory(statement) == pytest.approx(64, abs=4)
-    assert peak_memory(f"both = [{filled(40)}, {filled(64)}]") == pytest.approx(104, abs=4)
+system_tells = pytest.mark.skipif(
+    not memory.COUNT_ANEW.exists(), reason="the system does not tell a peak"
+)
+LARGE = "large = b'x' * 2**28"  # 256 MiB
+MUCH, LITTLE = 128, 16  # MiB: half of it is there in any case, and nothing takes a sixteenth
 
 
-@linux
-def test_what_setup_holds_or_has_freed_does_not_count():
-    setup = f"held, freed = {filled(50)}, {filled(90)}\ndel freed\nsize = 30"
-    assert peak_memory("new = b'x' * (2**20 * size)", setup) == pytest.approx(30, abs=4)
+@system_tells
+def test_what_was_there_for_a_moment_is_seen():
+    assert peak_memory(f"{LARGE}\ndel large") > MUCH
 
 
-@linux
-def test_room_that_small_things_of_setup_left_is_not_hidden():
-    # A thousand pieces of 64 KiB, below the size that the C library gives back by itself.
-    setup = "import torch\nkeep = [torch.ones(2**14) for _ in range(1000)]\ndel keep"
-    found = peak_memory("new = [torch.ones(2**14) for _ in range(1000)]", setup)
-    assert found == pytest.approx(62.5, abs=6)
+@system_tells
+@pytest.mark.slow
+def test_what_pytorch_holds_for_a_moment_is_seen():
+    assert peak_memory("torch.ones(2**26) + 1", "import torch; torch.ones(9) + 1") > MUCH
 
 
-@linux
-def test_the_weights_of_all_pairs_are_seen():
-    setup = "import torch; x = torch.randn(1024, 8); (x[:9] @ x[:9].T).softmax(-1)"
-    # Scores and weights, 1024 × 1024 float32 each, are there at the same moment.
-    assert peak_memory("(x @ x.T).softmax(-1)", setup) == pytest.approx(8, abs=3)
+@system_tells
+@pytest.mark.parametrize("then", ["pass", "del large"])
+def test_what_setup_holds_or_has_freed_does_not_count(then):
+    assert peak_memory("small = 1", f"{LARGE}\n{then}") < LITTLE
 
 
-@linux
+@pytest.fixture
+def system(monkeypatch, tmp_path):
+    """Files that stand for the system's; a list of what was done to them and to the allocator."""
+    status, count_anew, events = tmp_path / "status", tmp_path / "clear_refs", []
+
+    class Library:
+        def __init__(self, name):
+            assert name is None  # the C library that the process has
+
+        def malloc_trim(self, keep):
+            events.append(("trimmed", keep, count_anew.exists()))
+
+    status.write_text("Name:\tpython\nVmHWM:\t   9000 kB\nVmRSS:\t   1024 kB\nThreads:\t1\n")
+    monkeypatch.setattr(memory, "STATUS", status)
+    monkeypatch.setattr(memory, "COUNT_ANEW", count_anew)
+    monkeypatch.setattr(memory.ctypes, "CDLL", Library)
+    return status, count_anew, events
+
+
+def test_the_peak_is_counted_from_what_is_there_when_the_statement_begins(system):
+    status, count_anew, events = system
+    write = f"import pathlib; pathlib.Path({str(status)!r}).write_text"
+    found = memory._measure(
+        f"{write}('VmHWM: 900000 kB\\nVmRSS: 5120 kB\\n')",
+        f"{write}('VmHWM: 15360 kB\\nVmRSS: 5200 kB\\n')",
+        "cpu",
+    )
+    assert found == 10.0  # MiB: the peak of the statement over the 5 MiB before it
+    assert count_anew.read_text() == "5"
+    assert events == [("trimmed", 0, False)]  # what setup left free is given back before counting
+
+
+def test_another_c_library_is_no_hindrance(system, monkeypatch):
+    def another(name):
+        raise OSError
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", another)
+    assert memory._measure("pass", "pass", "cpu") == (9000 - 1024) / 1024
+
+
+def test_where_the_system_does_not_tell_it_is_nan(system, monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "COUNT_ANEW", tmp_path / "no" / "such" / "file")
+    assert math.isnan(memory._measure("pass", "pass", "cpu"))
+
+
 def test_what_the_lines_print_is_not_taken_for_the_result():
-    assert peak_memory("print(123456)", "print('hello')") < 100
+    found = peak_memory("print(123456)", "print('hello')")
+    assert math.isnan(found) or found < 123456
 
 
 @pytest.mark.parametrize(
@@ -66,11 +100,6 @@ def test_what_the_lines_print_is_not_taken_for_the_result():
 def test_a_process_that_fails_is_said_to_have_failed(statement, setup, message):
     with pytest.raises(RuntimeError, match=f"measures the memory failed: .*{message}"):
         peak_memory(statement, setup)
-
-
-def test_where_the_system_does_not_tell_it_is_nan(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "COUNT_ANEW", tmp_path / "no" / "such" / "file")
-    assert math.isnan(memory._measure("pass", "pass", "cpu"))
 
 
 def test_on_a_gpu_the_allocator_is_asked(monkeypatch):

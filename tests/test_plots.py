@@ -144,6 +144,7 @@ def test_equal_figures_have_equal_bytes():
     assert plot_confusion([0, 1, 1], [0, 1, 1], ["x", "y"]).svg != pictures[2]
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_bytes():
     command = [sys.executable, "-c", DRAW]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)

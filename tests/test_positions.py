@@ -1,6 +1,7 @@
 """The positional encodings equal their references, and do what they promise inside a layer."""
 
 import copy
+import itertools
 import math
 
 import pytest
@@ -50,7 +51,7 @@ def test_sinusoidal_by_hand():
     torch.testing.assert_close(table, torch.tensor(rows))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 40), st.integers(1, 65))
 def test_sinusoidal_equals_the_table_of_distilbert(length, embed_dim):
     expected = create_sinusoidal_embeddings(length, embed_dim, torch.empty(length, embed_dim))
@@ -58,7 +59,7 @@ def test_sinusoidal_equals_the_table_of_distilbert(length, embed_dim):
     torch.testing.assert_close(table, expected, atol=1e-5, rtol=0)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 20).map(lambda n: 2 * n), st.integers(0, 300), st.integers(-50, 300))
 def test_a_shift_is_a_rotation(embed_dim, t, k):
     k = max(k, -t)
@@ -74,10 +75,10 @@ def test_sinusoidal_is_added_with_its_scale_and_to_any_length():
     encoding, x = SinusoidalPositionalEncoding(6, scale=0.5), torch.randn(2, 7, 6)
     torch.testing.assert_close(encoding(x), x + 0.5 * encoding.table(7))
     longer = encoding.table(5000)
-    assert torch.equal(longer[:7], encoding.table(7))  # a longer sequence changes no position
+    torch.testing.assert_close(longer[:7], encoding.table(7))  # more tokens change no position
     assert longer.isfinite().all()
     assert len(longer.unique(dim=0)) == 5000  # every position has a code of its own
-    assert torch.equal(encoding(x[0]), encoding(x)[0])  # without a batch
+    torch.testing.assert_close(encoding(x[0]), encoding(x)[0])  # without a batch
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
@@ -149,7 +150,7 @@ def test_learned_is_drawn_with_its_scale():
 # Rotary.
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(1, 8), st.integers(1, 40), st.integers(1, 3), st.sampled_from([10_000, 500.0]))
 def test_rotary_equals_llama(half, length, num_heads, base):
     head_dim = 2 * half
@@ -164,11 +165,12 @@ def test_rotary_equals_llama(half, length, num_heads, base):
     expected = apply_rotary_pos_emb(q, k, cos, sin)
     mask = torch.ones(length, length, dtype=torch.bool)
     *rotated, same = RotaryPositionalEncoding(head_dim, base)(q, k, mask)
-    torch.testing.assert_close(tuple(rotated), expected, atol=1e-5, rtol=1e-5)
+    # In float32 an angle of 40 is rounded by 4e-6, and a number of q or k may be 5.
+    torch.testing.assert_close(tuple(rotated), expected, atol=1e-4, rtol=0)
     assert same is mask
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(1, 6), st.integers(1, 30))
 def test_rotary_is_that_of_the_paper_with_the_dimensions_in_another_order(half, length):
     """RoFormer: pair (2i, 2i + 1), as complex numbers times e^(i t theta)."""
@@ -183,7 +185,7 @@ def test_rotary_is_that_of_the_paper_with_the_dimensions_in_another_order(half, 
     torch.testing.assert_close(rotated, of_the_paper[:, order])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(1, 8), st.integers(0, 200), st.integers(0, 200), st.integers(0, 200))
 def test_rotary_scores_depend_on_the_distance_alone(half, t, s, shift):
     rotary = RotaryPositionalEncoding(2 * half)
@@ -292,29 +294,25 @@ def test_the_layer_with_positions_equals_a_slow_reference(kind, causal, T):
     torch.testing.assert_close(fused, expected)
 
 
-@settings(deadline=None, max_examples=10)
-@given(st.permutations(range(5)).filter(lambda order: list(order) != sorted(order)))
-def test_without_positions_outputs_are_permuted_and_with_them_they_are_not(order):
-    x = torch.randn(1, 5, 8, dtype=torch.float64)
-    for kind in ("none", *EVERY_KIND):
-        layer = layer_with(kind)
-        add = (
-            EVERY_KIND[kind]().double()
-            if kind in EVERY_KIND and kind not in INSIDE
-            else nn.Identity()
-        )
-        ours, permuted = (add(y) for y in (x, x[:, order]))
-        gap = layer(permuted, permuted, permuted)[0] - layer(ours, ours, ours)[0][:, order]
-        assert (gap.abs().max() < 1e-12) == (kind == "none"), kind
+@pytest.mark.parametrize("kind", ["none", *EVERY_KIND])
+def test_outputs_are_permuted_with_the_tokens_only_where_no_position_tells_them_apart(kind):
+    """Without positions in every order; ALiBi sees distances, so it is blind to the reversed one.
 
+    The others tell left from right, so nothing but the order as it was leaves their outputs.
+    """
+    layer = layer_with(kind)
+    before = EVERY_KIND[kind]().double() if kind in {*EVERY_KIND} - {*INSIDE} else nn.Identity()
 
-def test_bidirectional_alibi_does_not_tell_left_from_right():
-    """Reversed input gives reversed output; rotary does not have this symmetry."""
-    x = torch.randn(1, 5, 8, dtype=torch.float64)
-    for kind in INSIDE:
-        layer = layer_with(kind)
-        gap = layer(x.flip(1), x.flip(1), x.flip(1))[0].flip(1) - layer(x, x, x)[0]
-        assert (gap.abs().max() < 1e-12) == (kind == "ALiBi"), kind
+    def outputs(x):
+        x = before(x)
+        return layer(x, x, x)[0]
+
+    orders = list(itertools.permutations(range(5)))  # as it was, ..., reversed
+    unseen = {"none": orders, "ALiBi": [orders[0], orders[-1]]}.get(kind, orders[:1])
+    x = torch.randn(5, 8, dtype=torch.float64)
+    gaps = (outputs(x[torch.tensor(orders)]) - outputs(x)[torch.tensor(orders)]).abs().amax((1, 2))
+    assert [order for order, gap in zip(orders, gaps, strict=True) if gap < 1e-12] == unseen
+    assert sum(gap > 1e-6 for gap in gaps) == len(orders) - len(unseen)
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)

@@ -1,5 +1,7 @@
 """The published model in our layers: against Hugging Face's, block by block; what is refused."""
 
+import copy
+
 import pytest
 import torch
 from huggingface_hub.errors import LocalEntryNotFoundError
@@ -11,7 +13,9 @@ from utils.corpus import docstring_rows
 from utils.pretrained import TABLE, UNUSED, load_minilm, load_table, read_weights
 from utils.tokens import minilm_folder, minilm_tokenizer
 
-CLOSE = {"atol": 1e-5, "rtol": 0.0}
+# Six blocks, each with sums of 384 products, whose roundings add up like a random walk: with a
+# margin of 4, a bound of 6e-5 for vectors whose numbers are near 1.
+CLOSE = {"atol": 4 * 6 * 384**0.5 * torch.finfo(torch.float32).eps, "rtol": 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +59,7 @@ def expected(theirs, batch):
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_every_block_is_theirs(model, batch, expected, need_weights, training):
@@ -77,20 +82,20 @@ def test_every_block_is_theirs(model, batch, expected, need_weights, training):
 
 def test_in_double_precision_padding_agrees_as_well(model, theirs, batch):
     ids, padding = (x[:6, :96] for x in batch)
-    model.double(), theirs.double()
+    model, theirs = (copy.deepcopy(each).double() for each in (model, theirs))
     with torch.no_grad():
         hidden = theirs(ids, ~padding, output_hidden_states=True).hidden_states
         for (x, _), h in zip(model.layers(ids, padding), hidden, strict=True):
             torch.testing.assert_close(x, h, atol=1e-11, rtol=0.0)
-    model.float(), theirs.float()
 
 
 def test_gradients_are_theirs(model, theirs, batch):
-    ids, padding = (x[:8, :64] for x in batch)
+    """In double precision: float32's rounding of sums over all tokens depends on the processor."""
+    model, theirs = (copy.deepcopy(each).double() for each in (model, theirs))
+    ids, padding = (x[:6, :32] for x in batch)
     kept = ~padding
-    torch.manual_seed(0)
-    direction = torch.randn(int(kept.sum()), 384)
-    model.zero_grad(), theirs.zero_grad()
+    assert padding.any(1).sum() > 2
+    direction = torch.randn(int(kept.sum()), 384, dtype=torch.float64)
     (model(ids, padding)[kept] * direction).sum().backward()
     (theirs(ids, kept.long()).last_hidden_state[kept] * direction).sum().backward()
     places = dict(model.named_parameters())
@@ -99,9 +104,8 @@ def test_gradients_are_theirs(model, theirs, batch):
             place = next(new for old, new, _ in TABLE if old == name)
             scale = max(1.0, parameter.grad.abs().max().item())
             torch.testing.assert_close(
-                places[place].grad, parameter.grad, atol=1e-5 * scale, rtol=0.0
+                places[place].grad, parameter.grad, atol=1e-11 * scale, rtol=0.0
             )
-    model.zero_grad(), theirs.zero_grad()
 
 
 def test_the_second_sentence_of_a_pair_has_its_type(model, theirs):

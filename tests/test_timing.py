@@ -37,9 +37,9 @@ def test_every_function_has_one_turn_in_each_round_and_the_order_changes():
     assert len(set(rounds)) > 1
 
 
-def test_each_function_is_warm_before_its_first_turn():
-    calls = []
-    interleave({name: lambda name=name: calls.append(name) for name in "ab"}, CPU, 0.0, fewest=1)
+def test_each_function_is_warm_before_its_first_turn(monkeypatch):
+    takes, calls = fake_clock(monkeypatch), []
+    interleave({name: takes(2**-10, calls, name) for name in "ab"}, CPU, 0.0, fewest=1)
     assert sorted(calls[-2:]) == ["a", "b"]
     assert calls[:-2].count("a") >= 2
     assert calls[:-2].count("b") >= 2

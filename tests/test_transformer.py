@@ -17,7 +17,7 @@ from utils.transformer import Transformer
 from utils.variants import ConvMultiHeadAttention, WideMultiHeadAttention
 
 B, S, T, V, D, H = 3, 7, 6, 11, 16, 4
-few_examples = settings(max_examples=6, deadline=None, derandomize=True, database=None)
+few_examples = settings(max_examples=6)
 SELF_ROTARY = partial(MultiHeadAttention, positions=RotaryPositionalEncoding(D // H))
 KINDS = {
     "post-norm": {},

@@ -14,7 +14,7 @@ from utils.variants import ConvMultiHeadAttention, WideMultiHeadAttention
 
 LAYERS = [WideMultiHeadAttention, ConvMultiHeadAttention]
 both_layers = pytest.mark.parametrize("layer_class", LAYERS)
-few_examples = settings(max_examples=15, deadline=None, derandomize=True, database=None)
+few_examples = settings(max_examples=15)
 sizes = st.fixed_dictionaries(
     {
         "batch": st.integers(1, 3),

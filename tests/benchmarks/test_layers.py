@@ -107,7 +107,9 @@ def test_causal_layers_are_trained_without_weights(everything):
 
 
 def test_the_table_has_a_row_for_each_question(everything):
-    table = layers_table(everything[0])
+    rows, _ = everything
+    measured = [name for name in rows if name.startswith(("ms", "to_", "tflops", "of_peak"))]
+    table = layers_table(rows.assign(**dict.fromkeys(measured, 1.0)))  # as wide on every machine
     assert len(table) == len(QUICK_CASES) * 2 * 3 - 2
     assert "ours / floor" in table
     assert max(map(len, table.to_string(index=False).splitlines())) < 150

@@ -34,7 +34,8 @@ def test_without_a_gpu_it_says_so_and_runs_on_the_cpu(results, capsys):
     assert found["benchmark"] == "layers"
     assert found["machine"]["gpu"] is None
     assert found["machine"]["cores"] >= 1
-    assert found["versions"]["torch"] == torch.__version__
+    # A package's version may or may not name the build, as 2.13.0+cpu does.
+    assert found["versions"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
     assert len(found["date"]) == 10
     assert found["peak"]["flops"] > 0
     assert found["settings"]["dtype"] == "float32"
@@ -85,6 +86,7 @@ def test_an_unknown_benchmark_is_refused(capsys):
     assert "training" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_quick_training_runs_to_its_end(monkeypatch, results, capsys):
     from datasets import Dataset, DatasetDict
 

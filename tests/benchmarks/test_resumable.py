@@ -86,6 +86,7 @@ def uninterrupted(tmp_path_factory):
     return training
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["in a step", "while writing"])
 def test_a_killed_training_goes_on_with_nothing_lost(tmp_path, uninterrupted, when):
     file = tmp_path / "checkpoint.pt"

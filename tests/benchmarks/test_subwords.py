@@ -17,7 +17,7 @@ from utils.characters import BEGIN, END, PADDING
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(text=st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1))
 def test_any_text_comes_back(text):
     subwords = Subwords.train(["a text of ours, in two parts"], 262)
@@ -41,6 +41,7 @@ def test_the_vocabulary_has_its_size_and_the_special_ids(subwords):
         Subwords.train(["a"], 258)
 
 
+@pytest.mark.slow
 def test_every_process_makes_the_same_vocabulary(sentences, subwords):
     code = (
         "import json, sys; from benchmarks.subwords import Subwords;"
@@ -58,7 +59,7 @@ def test_every_process_makes_the_same_vocabulary(sentences, subwords):
     assert found == {subwords.tokenizer.to_str() + "\n"}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     lengths=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=40),
     tokens=st.integers(30, 200),

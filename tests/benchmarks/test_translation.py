@@ -76,6 +76,7 @@ def test_translations_come_in_the_order_of_the_sources(subwords, sentences, beam
     assert len(set(together)) > 3
 
 
+@pytest.mark.slow
 def test_a_quick_run_learns_measures_and_tells_no_sentence(
     multi30k_folder, sentences, counted, results, tmp_path, capfd
 ):
@@ -110,6 +111,7 @@ def test_the_vocabulary_is_made_of_the_training_split_alone(sentences, monkeypat
     assert seen == [*sentences["train"].source, *sentences["train"].target]
 
 
+@pytest.mark.slow
 def test_the_test_split_is_translated_once_after_the_training(
     counted, sentences, monkeypatch, tmp_path
 ):
@@ -127,6 +129,7 @@ def test_the_test_split_is_translated_once_after_the_training(
     assert len(tables["epochs"]) == SETTINGS["epochs"]
 
 
+@pytest.mark.slow
 def test_a_finished_training_is_only_tested_again(counted, sentences, tmp_path, capsys):
     first, settings = make(sentences, tmp_path).run()
     assert "only the test is run" not in capsys.readouterr().out
@@ -166,6 +169,7 @@ def test_what_is_wrong_with_the_data_or_the_checkpoint_is_one_line(
         command.main(asked)
 
 
+@pytest.mark.slow
 def test_a_full_run_with_other_epochs_is_not_written(
     counted, multi30k_folder, results, tmp_path, capsys, monkeypatch
 ):

@@ -20,6 +20,7 @@ from urllib.parse import urldefrag
 import pytest
 import yaml
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 VIEWPORTS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 

@@ -6,6 +6,7 @@ import torch
 from utils.head_view import HeadView
 
 T, H = 4, 3
+pytestmark = pytest.mark.slow
 TOKENS = ["can", "you", "<b>that", "averyveryverylongtoken"]
 
 

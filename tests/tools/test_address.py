@@ -42,6 +42,7 @@ def test_an_address_that_differs_is_seen(copy):
     assert ("README.md", "somebody/else") in set(addresses(copy))
 
 
+@pytest.mark.slow
 def test_moving_there_and_back_changes_everything_and_then_nothing(copy):
     before, old = contents(copy), slug(copy)
     assert move(NEW, copy)

@@ -72,6 +72,7 @@ def test_the_set_up_cell_of_colab_is_no_python_and_no_problem(chapter, root):
     assert list(nbformat.read(path, as_version=4).metadata.course.utils) == ["__init__", "masks"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "message"),
     [
