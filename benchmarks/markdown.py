@@ -58,11 +58,23 @@ def rate(row: Any, device: str) -> dict[str, str]:
 
 
 def span(row: Any, name: str, digits: int | None = None) -> str:
-    """Write a median, and its quartiles in brackets; without ``digits`` as many as fit its size."""
+    """Write a median, and in brackets its quartiles, or whatever ``_low`` and ``_high`` are.
+
+    Without ``digits`` it writes as many as fit its size.
+    """
     if digits is None:
-        digits = 0 if row[name] >= 100 else 1 if row[name] >= 10 else 2
+        digits = _digits(row[name])
     median, low, high = (f"{row[name + end]:,.{digits}f}" for end in ("", "_low", "_high"))
     return f"{median} ({low}–{high})"
+
+
+def factor(value: Any) -> str:
+    """Write a ratio that has no spread, with as many digits as ``span`` would."""
+    return f"{value:,.{_digits(value)}f}"
+
+
+def _digits(value: float) -> int:
+    return 0 if value >= 100 else 1 if value >= 10 else 2
 
 
 def small(value: Any) -> str:

@@ -28,6 +28,8 @@ def layers(result: dict[str, Any], device: str) -> Part:
         "2,048 keys. All layers have the same weights and give the same outputs and gradients "
         f"(largest difference {small(rows['difference'].max())}). The floor is the work alone: the "
         "matrix products and the fused kernel, as bare functions, in the order that needs least. "
+        "Ours is `FastMultiHeadAttention`, which projects the keys and values where that is "
+        "cheaper, as `MultiHeadAttention` always does, and brings the queries to them where not. "
         "A ratio is the median over rounds in which all took turns, with the quartiles. With the "
         "backward pass, causal layers are timed only where no weights are asked for.",
         _summary(rows),

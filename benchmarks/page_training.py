@@ -7,9 +7,21 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.markdown import DEVICES, Part, measured, number, picture, rate, small, span, table
+from benchmarks.markdown import (
+    DEVICES,
+    Part,
+    factor,
+    measured,
+    number,
+    picture,
+    rate,
+    small,
+    span,
+    table,
+)
 from benchmarks.pictures import draw_training, plain
 from benchmarks.precision import largest_difference
+from benchmarks.totals import compare_totals
 
 CORPORA = {"news": "articles of the news", "docstrings": "docstrings in place of the news"}
 
@@ -18,8 +30,10 @@ def training(result: dict[str, Any], device: str) -> Part:
     """Give the part about the classifier."""
     settings = result["settings"]
     found = pd.DataFrame(result["tables"]["variants"])
-    figure = draw_training(found, settings["epochs"], f"one {DEVICES[device]}")
+    totals = compare_totals(found, pd.DataFrame(result["tables"]["epochs"]))
     rows = found.set_index("variant")
+    found = rows.assign(**totals).reset_index()
+    figure = draw_training(found, settings["epochs"], f"one {DEVICES[device]}")
     B, T = settings["step_shape"]
     reckoned = found.loc[found["epochs"] < settings["epochs"], "name"]
     star = (
@@ -32,10 +46,14 @@ def training(result: dict[str, Any], device: str) -> Part:
         f"{settings['documents']} {CORPORA[settings['source']]} an epoch in batches of 32, each "
         f"cut at 512 tokens; {settings['epochs']} epochs. Every way starts from the same weights "
         "and sees the same batches. Seconds are from end to end: the batches, the steps, and the "
-        f"accuracy on the documents for validation after each epoch.{star} A single step is one "
-        f"with a batch of {B} × {T} tokens. Memory is what a step needs beyond the model's, at its "
-        "peak, in a process of its own.",
-        _gain(rows),
+        f"accuracy on the documents for validation after each epoch.{star} “Times as fast” is the "
+        "ratio of the first row's seconds to these. Within each epoch all ways take turns: of the "
+        "ratios of single epochs the table has the median, with the smallest and the largest in "
+        "brackets. A slow epoch counts in full in a total and hardly in a median, so the two "
+        f"differ. A single step is one with a batch of {B} × {T} tokens; its brackets hold "
+        "quartiles. Memory is what a step needs beyond the model's, at its peak, in a process of "
+        "its own.",
+        _gain(rows, totals),
         picture(f"training-{device}", figure, measured(result, device)),
         table(_times(row) for row in found.to_dict("records")),
         table(_others(row, device) for row in found.to_dict("records")),
@@ -54,14 +72,16 @@ def training(result: dict[str, Any], device: str) -> Part:
     return lines, {f"training-{device}": figure}
 
 
-def _gain(rows: pd.DataFrame) -> str:
-    ours = rows.loc["ours"]
+def _gain(rows: pd.DataFrame, totals: pd.DataFrame) -> str:
+    ours, whole = rows.loc["ours"], totals.loc["ours"]
     return (
-        f"From end to end ours is **{span(ours, 'speedup')} times as fast** as PyTorch's layer "
-        f"called as the blog calls it, and a single step {span(ours, 'step_speedup')} times. "
+        f"From end to end ours is **{factor(whole['speedup'])} times as fast** as PyTorch's layer "
+        f"called as the blog calls it ({number(totals['seconds'].iloc[0])} s against "
+        f"{number(whole['seconds'])} s), within an epoch {span(whole, 'epoch_speedup')} times in "
+        f"the median, and a single step {span(ours, 'step_speedup')} times. "
         f"Without attention a step would still take {number(rows.loc['floor', 'step_ms'])} ms: "
         f"ours takes {span(ours, 'step_to_floor')} times this floor, and from end to end "
-        f"{span(ours, 'to_floor')} times."
+        f"{factor(whole['to_floor'])} times."
     )
 
 
@@ -69,7 +89,8 @@ def _times(row: dict[Any, Any]) -> dict[str, str]:
     return {
         "way": row["name"],
         "seconds": plain(row["seconds"]),
-        "times as fast": span(row, "speedup"),
+        "times as fast": factor(row["speedup"]),
+        "within an epoch (range)": span(row, "epoch_speedup"),
         "step, ms": plain(row["step_ms"]),
         "step, times as fast": span(row, "step_speedup"),
     }

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from benchmarks.cases import Case
 from benchmarks.shared_weights import parameters
-from utils.attention import MultiHeadAttention
+from utils.fast_attention import FastMultiHeadAttention
 
 Kind = Literal["ours", "peer", "floor"]
 Asked = Literal["none", "mean", "all"]
@@ -44,8 +44,11 @@ class Peer:
 
 
 def ours(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
-    """Our layer, asked for no weights, for their mean over the heads, and for all of them."""
-    yield from _three("ours", "ours", MultiHeadAttention.from_torch(module), case, None)
+    """Our layer, asked for no weights, for their mean over the heads, and for all of them.
+
+    It is the fast one: where it projects keys and values, it is ``MultiHeadAttention``.
+    """
+    yield from _three("ours", "ours", FastMultiHeadAttention.from_torch(module), case, None)
 
 
 def torch_peers(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:

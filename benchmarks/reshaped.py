@@ -17,7 +17,13 @@ class ReshapedAttention(MultiHeadAttention):
     fused = False
 
     def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        need_weights: bool,
+        is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from every query to every key."""
         projected = (self.q_proj(query), self.k_proj(key), self.v_proj(value))

@@ -17,10 +17,10 @@ from tqdm import tqdm
 
 from benchmarks.documents import Batch, Documents
 from benchmarks.precision import double_losses
-from benchmarks.steps import BASELINE, FLOOR, step_memory, step_numbers, step_table, time_steps
+from benchmarks.steps import BASELINE, step_memory, step_numbers, step_table, time_steps
 from benchmarks.variants import VARIANTS, build, build_optimizer, train_epoch
 from utils.costs import Peak
-from utils.timing import ratio, seconds
+from utils.timing import seconds
 
 SLOW = ("loop", "reshaped")
 COLUMNS = ("epoch", "seconds", "step_seconds", "train_loss", "val_accuracy", "logits_difference")
@@ -61,8 +61,6 @@ def compare_variants(
     for name, variant in VARIANTS.items():
         row: dict[str, Any] = {"variant": name, "name": variant.name, "epochs": epochs[name]}
         row["seconds"] = wide[name].mean() * whole
-        row |= ratio(wide.dropna(subset=name), BASELINE, name, "speedup")
-        row |= ratio(wide.dropna(subset=name), name, FLOOR, "to_floor")
         row |= step_numbers(name, times, documents, peak)
         if variant.same:
             row |= _differences(name, history, losses)

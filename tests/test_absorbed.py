@@ -136,6 +136,8 @@ def test_gradients_of_many_losses_at_once_are_those_one_by_one():
 
     one_by_one = torch.autograd.functional.jacobian(attend, q)
     torch.testing.assert_close(torch.func.jacrev(attend)(q), one_by_one)
+    at_once = torch.autograd.functional.jacobian(attend, q, vectorize=True)
+    torch.testing.assert_close(at_once, one_by_one)
 
 
 @pytest.mark.parametrize("one_tensor", [True, False])

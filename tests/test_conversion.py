@@ -9,10 +9,11 @@ from utils.attention import (
     NaiveMultiHeadAttention,
     scaled_dot_product_attention,
 )
+from utils.fast_attention import FastMultiHeadAttention
 
 D, H = 12, 3
-LAYERS = [NaiveMultiHeadAttention, MultiHeadAttention]
-both_layers = pytest.mark.parametrize("layer_class", LAYERS)
+LAYERS = [NaiveMultiHeadAttention, MultiHeadAttention, FastMultiHeadAttention]
+all_layers = pytest.mark.parametrize("layer_class", LAYERS)
 
 
 def torch_layer(dtype=torch.float32, **options):
@@ -23,7 +24,7 @@ def torch_layer(dtype=torch.float32, **options):
     return module
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize(
     "options", [{}, {"bias": False}, {"kdim": 5}, {"kdim": 5, "vdim": 7, "bias": False}]
@@ -40,7 +41,7 @@ def test_weights_come_back_from_the_round_trip_exactly(layer_class, dtype, optio
         assert tensor.data_ptr() != module.state_dict()[name].data_ptr()
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("options", [{}, {"kdim": 5, "vdim": 7}, {"bias": False}])
 def test_a_state_dict_of_ours_survives_the_round_trip(layer_class, options):
     layer = layer_class(D, H, **options)
@@ -54,7 +55,7 @@ def test_a_state_dict_of_ours_survives_the_round_trip(layer_class, options):
     assert torch.equal(fresh(x, k, v)[0], layer(x, k, v)[0])
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("training", [True, False])
 def test_mode_sizes_and_dropout_are_converted(layer_class, training):
     module = torch_layer(torch.float64, dropout=0.25, kdim=5).train(training)
@@ -67,7 +68,7 @@ def test_mode_sizes_and_dropout_are_converted(layer_class, training):
     assert layer.out_proj.weight.dtype == torch.float64
 
 
-@both_layers
+@all_layers
 def test_a_head_gets_its_rows_of_the_packed_weight(layer_class):
     module = torch_layer()
     layer = layer_class.from_torch(module)
@@ -81,14 +82,14 @@ def test_a_head_gets_its_rows_of_the_packed_weight(layer_class):
     assert torch.equal(projections.v_proj.bias, v_bias)
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("option", ["add_bias_kv", "add_zero_attn"])
 def test_what_is_not_in_the_paper_is_not_converted(layer_class, option):
     with pytest.raises(ValueError, match="add_bias_kv and add_zero_attn have no counterpart"):
         layer_class.from_torch(nn.MultiheadAttention(D, H, **{option: True}))
 
 
-@both_layers
+@all_layers
 def test_all_layers_have_as_many_parameters_as_pytorchs(layer_class):
     for options in ({}, {"bias": False}, {"kdim": 5, "vdim": 7}):
         counts = [
@@ -111,7 +112,7 @@ def test_dropout_equals_pytorchs_with_the_same_seed():
     assert (results[1][1] == 0).any()
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("queries_keys", [(6, 6), (1, 80)])
 def test_dropout_zeroes_weights_and_scales_the_others_in_training_only(layer_class, queries_keys):
     torch.manual_seed(0)
@@ -127,7 +128,7 @@ def test_dropout_zeroes_weights_and_scales_the_others_in_training_only(layer_cla
     torch.testing.assert_close(dropped[~zero], 2 * weights[~zero])
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("queries_keys", [(6, 6), (1, 80)])
 def test_the_output_in_training_is_made_with_the_weights_after_dropout(layer_class, queries_keys):
     torch.manual_seed(0)
@@ -140,7 +141,7 @@ def test_the_output_in_training_is_made_with_the_weights_after_dropout(layer_cla
     torch.testing.assert_close(output, expected)
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("queries_keys", [(6, 6), (1, 80)])
 def test_dropout_of_one_leaves_no_weight(layer_class, queries_keys):
     layer = layer_class(D, H, dropout=1.0)
@@ -162,7 +163,7 @@ def test_the_function_drops_weights_and_scales_the_others():
     torch.testing.assert_close(output, dropped @ v)
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_no_keys_at_all_give_zero_heads_and_no_batch_gives_none(layer_class, need_weights):
     layer = layer_class.from_torch(torch_layer())

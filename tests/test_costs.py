@@ -11,6 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from utils.attention import MultiHeadAttention
 from utils.costs import Peak, kept_bytes, measure_peak, multiply_adds
+from utils.fast_attention import FastMultiHeadAttention
 
 SIZE = st.integers(1, 9)
 
@@ -52,7 +53,7 @@ def test_multiply_adds_are_those_of_either_order(B, T, S, H, size, kdim, vdim):
 @pytest.mark.parametrize(("T", "S"), [(4, 4), (1, 9), (3, 64)])
 def test_multiply_adds_are_those_of_the_layer(T, S):
     for head_dim in (None, 5):
-        layer = MultiHeadAttention(8, 2, head_dim=head_dim, kdim=6, vdim=10)
+        layer = FastMultiHeadAttention(8, 2, head_dim=head_dim, kdim=6, vdim=10)
         q, k, v = torch.randn(3, T, 8), torch.randn(3, S, 6), torch.randn(3, S, 10)
         expected = multiply_adds(3, T, S, 8, 2, head_dim=head_dim, kdim=6, vdim=10)
         assert count(lambda: layer(q, k, v)) == expected  # noqa: B023

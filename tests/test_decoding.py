@@ -1,5 +1,6 @@
 """A cache changes no token, one beam is greedy, and enough beams find the best of all."""
 
+import math
 from itertools import product
 
 import pytest
@@ -89,12 +90,13 @@ def test_greedy_takes_the_best_token_of_the_whole_target():
     assert some_ended
 
 
-@given(st.integers(0, 99), st.sampled_from([0.0, 0.6, 1.0]))
+@given(st.integers(0, 99), st.sampled_from([-1.0, 0.0, 0.6, 1.0, 2.0]))
 @few_examples
 def test_enough_beams_find_the_best_of_all(seed, length_penalty):
     V, length = 5, 3
     model, source = build(seed, V).eval(), sources(seed, V)
-    found, scores = beam_search(model, source, length, V**length, length_penalty)
+    width = (V - 1) * V  # all texts of two tokens, but for those that had ended after one
+    found, scores = beam_search(model, source, length, width, length_penalty)
     for row in range(B):
         everything = {}
         for ids in product(range(V), repeat=length):
@@ -106,6 +108,111 @@ def test_enough_beams_find_the_best_of_all(seed, length_penalty):
         assert scores[row].item() == pytest.approx(
             score(model, source[row], best, length_penalty), rel=1e-6
         )
+
+
+class FromTable:
+    """In the place of a model: probabilities of the next token by the tokens written so far.
+
+    After the longest beginnings of the table comes one of ten tokens, 0.1 each, and then the end.
+    """
+
+    padding_idx, V = PADDING, 13
+
+    def __init__(self, table):
+        self.table = {(BEGIN, *ids): after for ids, after in table.items()}
+        self.longest = max(map(len, self.table))
+        self.asked = 0  # how many times it was asked for the next token
+
+    def eval(self):
+        return self
+
+    def encode(self, source):
+        return source
+
+    def decode(self, ids, memory, source):
+        self.asked += 1
+        return torch.stack([self.after(tuple(row)) for row in ids.tolist()]).unsqueeze(1)
+
+    def after(self, ids):
+        tenth = dict.fromkeys(range(END + 1, self.V), 0.1)
+        found = self.table.get(ids, tenth if len(ids) == self.longest + 1 else {END: 1.0})
+        steps = torch.full((self.V,), -math.inf, dtype=torch.float64)
+        for token, probability in found.items():
+            steps[token] = math.log(probability)
+        return steps
+
+
+A, C, D = range(END + 1, END + 4)
+ENDS_EARLY = {(): {END: 0.35, A: 0.65}, (A,): {C: 0.5, D: 0.5}}
+ENDS_LATE = ENDS_EARLY | {(A, C): {END: 1.0}}
+
+
+@pytest.mark.parametrize("width", [2, 3, 5])
+def test_a_text_that_has_ended_is_not_lost_to_what_looked_better(width):
+    ids, scores = beam_search(FromTable(ENDS_EARLY), sources(0)[:1], 6, width, cached=False)
+    assert ids.tolist() == [[END]]
+    assert scores.item() == pytest.approx(math.log(0.35))
+
+
+def test_a_longer_text_that_scores_higher_is_waited_for():
+    for width in (2, 3):
+        # 0.325, less than 0.35, but of three tokens: ln 0.325 / (8 / 6) ** 0.6 is above ln 0.35.
+        ids, scores = beam_search(FromTable(ENDS_LATE), sources(0)[:1], 6, width, cached=False)
+        assert ids.tolist() == [[A, C, END]]
+        assert scores.item() == pytest.approx(math.log(0.325) / (8 / 6) ** 0.6)
+        ids, scores = beam_search(FromTable(ENDS_LATE), sources(0)[:1], 6, width, 0.0, cached=False)
+        assert ids.tolist() == [[END]]
+        assert scores.item() == pytest.approx(math.log(0.35))
+
+
+def test_what_has_ended_takes_up_no_beam():
+    table = {(): {END: 0.5, A: 0.5}, (A,): {C: 0.6, D: 0.4}, (A, C): {C: 0.5, D: 0.5}}
+    table[A, D] = {END: 1.0}  # 0.2 altogether; with one beam left it would be cut off
+    ids, _ = beam_search(FromTable(table), sources(0)[:1], 6, 2, 3.0, cached=False)
+    assert ids.tolist() == [[A, D, END]]
+
+
+@pytest.mark.parametrize(
+    ("max_length", "length_penalty", "asked"),
+    [(40, 0.0, 1), (40, -1.0, 1), (2, 0.6, 1), (40, 0.6, 3)],
+)
+def test_a_search_stops_when_nothing_can_score_higher(max_length, length_penalty, asked):
+    model = FromTable({(): {END: 0.6, A: 0.4}, (A,): {C: 0.5, D: 0.5}})
+    beam_search(model, sources(0)[:1], max_length, 2, length_penalty, cached=False)
+    assert model.asked == asked
+
+
+def by_hand(model, source, width, length_penalty):
+    """The search for one source in lists, with no early stop: the best text and its score."""
+    beams, ended = [((), 0.0)], []
+    for length in range(1, LENGTH + 1):
+        target = torch.tensor([[BEGIN, *ids] for ids, _ in beams])
+        steps = model(source.expand(len(beams), -1), target)[:, -1].log_softmax(-1).tolist()
+        longer = [
+            ((*ids, token), total + step)
+            for (ids, total), after in zip(beams, steps, strict=True)
+            for token, step in enumerate(after)
+        ]
+        kept = sorted(longer, key=lambda beam: beam[1], reverse=True)[:width]
+        last = length == LENGTH
+        ended += [(s / penalty(i, length_penalty), i) for i, s in kept if i[-1] == END or last]
+        beams = [beam for beam in kept if beam[0][-1] != END]
+        if not beams:
+            break
+    return max(ended)
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("length_penalty", [-1.0, 0.0, 0.6, 2.0])
+@given(st.integers(0, 999), st.integers(2, 4))
+@few_examples
+def test_a_search_gives_what_lists_without_an_early_stop_give(cached, length_penalty, seed, width):
+    model, source = build(seed, 5).eval(), sources(seed, 5)
+    found, scores = beam_search(model, source, LENGTH, width, length_penalty, cached=cached)
+    for row in range(B):
+        best, ids = by_hand(model, source[row], width, length_penalty)
+        assert found[row].tolist() == [*ids, *[PADDING] * (found.shape[1] - len(ids))]
+        assert scores[row].item() == pytest.approx(best, rel=1e-6)
 
 
 @given(st.integers(0, 999))
@@ -138,6 +245,13 @@ def test_nothing_is_written_after_the_end_and_no_more_than_allowed():
             after = ((ids == END).cumsum(1) - (ids == END).long()).bool()
             assert ids.shape[1] <= LENGTH
             assert not ids[after].any()
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_no_source_gives_no_text(cached):
+    found, scores = beam_search(build(0), sources(0)[:0], LENGTH, 3, cached=cached)
+    assert greedy(build(0), sources(0)[:0], LENGTH, cached=cached).shape == found.shape == (0, 0)
+    assert scores.shape == (0,)
 
 
 @pytest.mark.parametrize("write", [greedy, beam_search])

@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,6 +12,7 @@ from torch import nn
 
 from utils.attention import MultiHeadAttention, NaiveMultiHeadAttention
 from utils.classifier import TextClassifier
+from utils.fast_attention import FastMultiHeadAttention
 from utils.head_hooks import attention_layers, changed_heads, recorded_weights, scaled_heads
 from utils.heads import (
     ablation_importance,
@@ -23,7 +25,11 @@ from utils.heads import (
 )
 
 B, T, S, D, H = 3, 4, 5, 12, 4
-CLASSES = {"loop": NaiveMultiHeadAttention, "reshape": MultiHeadAttention}
+CLASSES = {
+    "loop": NaiveMultiHeadAttention,
+    "reshape": MultiHeadAttention,
+    "fast": FastMultiHeadAttention,
+}
 
 
 class TwoLayers(nn.Module):
@@ -334,11 +340,14 @@ def test_confidence_counts_every_query_that_is_not_padding_once():
     need_weights=st.booleans(),
     queries=st.sampled_from([1, T]),
     is_causal=st.booleans(),
+    layer_class=st.sampled_from([MultiHeadAttention, FastMultiHeadAttention]),
 )
-def test_the_pruned_layer_is_the_masked_one(keep, bias, widths, need_weights, queries, is_causal):
+def test_the_pruned_layer_is_the_masked_one(
+    keep, bias, widths, need_weights, queries, is_causal, layer_class
+):
     torch.manual_seed(sum(keep))
     kdim, vdim, head_dim = widths
-    layer = MultiHeadAttention(D, H, 0.0, bias, kdim, vdim, head_dim=head_dim).double()
+    layer = layer_class(D, H, 0.0, bias, kdim, vdim, head_dim=head_dim, scale=0.6).double()
     inputs = [
         torch.randn(B, n, width, dtype=torch.double, requires_grad=True)
         for n, width in ((queries, D), (S, kdim or D), (S, vdim or D))
@@ -348,6 +357,7 @@ def test_the_pruned_layer_is_the_masked_one(keep, bias, widths, need_weights, qu
             parameter.normal_()
     blocked = torch.rand(B, S) < 0.3
     pruned = prune_heads(layer, keep)
+    assert type(pruned) is layer_class
     scale = torch.zeros(1, H, dtype=torch.double)
     scale[0, keep] = 1.0
     options = {"key_padding_mask": blocked, "need_weights": need_weights, "is_causal": is_causal}
@@ -397,6 +407,22 @@ def test_impossible_heads_are_refused(keep):
         prune_heads(MultiHeadAttention(D, H), keep)
 
 
+@pytest.mark.parametrize("kind", [torch.tensor, np.array, list])
+def test_heads_may_be_named_by_an_array(kind):
+    layer = MultiHeadAttention(D, H)
+    expected = prune_heads(layer, [0, 2]).state_dict()
+    torch.testing.assert_close(prune_heads(layer, kind([0, 2])).state_dict(), expected)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [[True, False, True, False], [1, np.True_], np.array([True] * H), torch.ones(H).bool()],
+)
+def test_a_mask_of_heads_is_refused(keep):
+    with pytest.raises(TypeError, match="numbers of the heads"):
+        prune_heads(MultiHeadAttention(D, H), keep)
+
+
 @pytest.mark.parametrize("layer", [NaiveMultiHeadAttention(D, H), nn.MultiheadAttention(D, H)])
 def test_other_layers_are_refused(layer):
     with pytest.raises(TypeError, match="takes a MultiHeadAttention"):
@@ -422,8 +448,9 @@ def test_losses_and_errors_of_documents():
     assert losses.shape == (2,)
 
 
-def test_weights_are_recorded_once_where_attention_is_causal():
-    layer = MultiHeadAttention(D, H)
+@pytest.mark.parametrize("layer_class", [MultiHeadAttention, FastMultiHeadAttention])
+def test_weights_are_recorded_once_where_attention_is_causal(layer_class):
+    layer = layer_class(D, H)
     x = torch.randn(2, 5, D)
     with recorded_weights(layer) as records:
         output, weights = layer(x, x, x, need_weights=False, is_causal=True)

@@ -5,14 +5,15 @@ import torch
 from torch import nn
 
 from utils.attention import MultiHeadAttention, NaiveMultiHeadAttention
+from utils.fast_attention import FastMultiHeadAttention
 from utils.layer import AttentionLayer
 
 B, T, S, D, H = 2, 4, 5, 12, 3
-LAYERS = [NaiveMultiHeadAttention, MultiHeadAttention]
+LAYERS = [NaiveMultiHeadAttention, MultiHeadAttention, FastMultiHeadAttention]
 INF = float("inf")
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 
-both_layers = pytest.mark.parametrize("layer_class", LAYERS)
+all_layers = pytest.mark.parametrize("layer_class", LAYERS)
 
 
 def torch_layer(bias=True, kdim=None, vdim=None, dropout=0.0, dtype=torch.float64):
@@ -101,7 +102,7 @@ def assert_same_function(layer_class, module, given, **call):
         torch.testing.assert_close(gradients[name], parameter.grad, **TIGHT)
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("kind", make_masks())
 @pytest.mark.parametrize("need_weights", [True, False])
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
@@ -113,7 +114,7 @@ def test_output_and_gradients_equal_pytorchs_under_each_mask(
     assert_same_function(layer_class, torch_layer(), given, need_weights=need_weights, **masks)
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("sizes", [(D, 7), (7, D), (7, 5), (D, D)])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
@@ -125,14 +126,15 @@ def test_output_and_gradients_equal_pytorchs_for_other_widths_and_without_bias(
     assert_same_function(layer_class, module, given, average_attn_weights=False)
 
 
-def test_the_shapes_compared_take_both_ways_of_the_efficient_layer():
+def test_the_shapes_compared_take_both_ways_of_the_fast_layer():
     for widths in [(D, 7), (7, D), (7, 5), (D, D)]:
-        layer = MultiHeadAttention(D, H, kdim=widths[0], vdim=widths[1])
-        assert layer._absorbing_is_cheaper(1, 60)
-        assert not layer._absorbing_is_cheaper(T, S)
+        layer = FastMultiHeadAttention(D, H, kdim=widths[0], vdim=widths[1])
+        assert layer.may_absorb()
+        assert layer.absorbing_is_cheaper(1, 60)
+        assert not layer.absorbing_is_cheaper(T, S)
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
 def test_weights_equal_pytorchs_averaged_or_for_each_head(layer_class, average, queries_keys):
@@ -140,7 +142,7 @@ def test_weights_equal_pytorchs_averaged_or_for_each_head(layer_class, average, 
     assert_same_function(layer_class, torch_layer(), given, average_attn_weights=average)
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
 def test_without_a_batch_output_and_gradients_equal_pytorchs(layer_class, average, queries_keys):
@@ -152,7 +154,7 @@ def test_without_a_batch_output_and_gradients_equal_pytorchs(layer_class, averag
     assert_same_function(layer_class, torch_layer(), given, average_attn_weights=average, **masks)
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
 def test_is_causal_blocks_later_keys_beside_another_mask(layer_class, queries_keys):
     queries, keys = queries_keys
@@ -164,7 +166,7 @@ def test_is_causal_blocks_later_keys_beside_another_mask(layer_class, queries_ke
         torch.testing.assert_close(got, wanted, **TIGHT)
 
 
-@both_layers
+@all_layers
 def test_positional_arguments_are_in_pytorchs_order(layer_class):
     module, given, masks = torch_layer(), inputs(), make_masks()["both bool"]
     arguments = (masks["key_padding_mask"], True, masks["attn_mask"], False, False)
@@ -174,7 +176,7 @@ def test_positional_arguments_are_in_pytorchs_order(layer_class):
         torch.testing.assert_close(got, wanted, **TIGHT)
 
 
-@both_layers
+@all_layers
 def test_a_new_layer_has_zero_biases_and_glorot_weights(layer_class):
     layer = layer_class(64, 4, kdim=32)
     for name, parameter in layer.named_parameters():
@@ -187,7 +189,7 @@ def test_a_new_layer_has_zero_biases_and_glorot_weights(layer_class):
     assert layer.batch_first
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -206,7 +208,7 @@ def test_inputs_that_do_not_fit_are_refused(layer_class, change, message):
         layer_class(D, H)(**{name: torch.zeros(shape) for name, shape in shapes.items()})
 
 
-@both_layers
+@all_layers
 @pytest.mark.parametrize("sizes", [(10, 3), (0, 1), (8, 0), (-4, 2)])
 def test_a_width_that_the_heads_cannot_share_is_refused(layer_class, sizes):
     message = rf"embed_dim \({sizes[0]}\) must be a positive multiple of num_heads \({sizes[1]}\)"
@@ -214,7 +216,7 @@ def test_a_width_that_the_heads_cannot_share_is_refused(layer_class, sizes):
         layer_class(*sizes)
 
 
-@both_layers
+@all_layers
 def test_an_impossible_dropout_or_width_is_refused(layer_class):
     with pytest.raises(ValueError, match=r"dropout is a probability between 0 and 1; got 1\.5"):
         layer_class(D, H, dropout=1.5)

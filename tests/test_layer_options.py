@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from utils.attention import MultiHeadAttention, scaled_dot_product_attention
+from utils.fast_attention import FastMultiHeadAttention
 from utils.layer import AttentionLayer
 from utils.masks import causal_mask, combine_masks
 
@@ -14,9 +15,13 @@ TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 SHAPES = [(2, 6), (3, 1), (4, 3), (1, 1), (5, 2)]
 
 
-def make_layer(heads, head_dim, bias=True, **options):
+LAYERS = [MultiHeadAttention, FastMultiHeadAttention]
+both_layers = pytest.mark.parametrize("layer_class", LAYERS)
+
+
+def make_layer(heads, head_dim, bias=True, layer_class=MultiHeadAttention, **options):
     torch.manual_seed(0)
-    layer = MultiHeadAttention(D, heads, bias=bias, head_dim=head_dim, **options).double()
+    layer = layer_class(D, heads, bias=bias, head_dim=head_dim, **options).double()
     for parameter in layer.parameters():
         nn.init.normal_(parameter)
     return layer
@@ -47,14 +52,15 @@ def loop(layer, query, key, value, allowed=None):
     return layer.out_proj(torch.cat(outputs, -1)), torch.stack(weights, 1)
 
 
+@both_layers
 @pytest.mark.parametrize(("heads", "head_dim"), SHAPES)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_heads_of_any_width_are_a_loop_over_heads(
-    heads, head_dim, bias, queries_keys, need_weights
+    layer_class, heads, head_dim, bias, queries_keys, need_weights
 ):
-    layer = make_layer(heads, head_dim, bias, kdim=7, vdim=8)
+    layer = make_layer(heads, head_dim, bias, layer_class, kdim=7, vdim=8)
     given = inputs(*queries_keys, kdim=7, vdim=8)
     copies = [x.clone().requires_grad_() for x in given]
     leaves = [x.clone().requires_grad_() for x in given]
@@ -80,10 +86,10 @@ def test_heads_of_any_width_keep_to_a_mask(heads, head_dim):
 
 
 def test_the_cheaper_order_is_found_from_the_width_of_the_heads():
-    standard, wide = make_layer(2, 3), make_layer(2, 600)
-    assert standard._absorbing_is_cheaper(1, 60)
-    assert not standard._absorbing_is_cheaper(10, 400)
-    assert wide._absorbing_is_cheaper(10, 400)  # it has more to project
+    standard, wide = (make_layer(2, d, layer_class=FastMultiHeadAttention) for d in (3, 600))
+    assert standard.absorbing_is_cheaper(1, 60)
+    assert not standard.absorbing_is_cheaper(10, 400)
+    assert wide.absorbing_is_cheaper(10, 400)  # it has more to project
 
 
 def test_the_width_that_the_paper_gives_is_the_default():
@@ -126,11 +132,12 @@ class Positions(nn.Module):
         return q, k, combine_masks(mask, bias.unsqueeze(0))
 
 
+@both_layers
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
 @pytest.mark.parametrize("masked", [True, False])
-def test_positions_change_queries_keys_and_mask(queries_keys, masked):
+def test_positions_change_queries_keys_and_mask(layer_class, queries_keys, masked):
     positions = Positions(3)
-    layer = make_layer(3, 2, positions=positions)
+    layer = make_layer(3, 2, layer_class=layer_class, positions=positions)
     given = inputs(*queries_keys)
     padding = torch.zeros(B, queries_keys[1]).bool()
     padding[0, -2:] = masked
@@ -161,15 +168,16 @@ def test_what_positions_learn_belongs_to_the_layer():
     assert "positions.slope" in layer.state_dict()
 
 
+@both_layers
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_shared_key_heads_are_heads_with_the_same_weights(
-    num_kv_heads, bias, queries_keys, need_weights
+    layer_class, num_kv_heads, bias, queries_keys, need_weights
 ):
     torch.manual_seed(0)
-    shared = MultiHeadAttention(8, 4, bias=bias, num_kv_heads=num_kv_heads).double()
+    shared = layer_class(8, 4, bias=bias, num_kv_heads=num_kv_heads).double()
     for parameter in shared.parameters():
         nn.init.normal_(parameter)
     standard = MultiHeadAttention(8, 4, bias=bias).double()
@@ -235,16 +243,20 @@ def test_causality_alone_makes_no_mask_of_all_pairs(monkeypatch):
         raise AssertionError("a mask was made")
 
     monkeypatch.setattr("utils.dot_product.causal_mask", refuse)
-    monkeypatch.setattr("utils.layer.causal_mask", refuse)
+    monkeypatch.setattr("utils.attention.causal_mask", refuse)
+    monkeypatch.setattr("utils.masks.causal_mask", refuse)
     x = torch.randn(B, T, D)
     make_layer(2, 3).float()(x, x, x, need_weights=False, is_causal=True)
     with pytest.raises(AssertionError, match="a mask was made"):
         make_layer(2, 3).float()(x, x, x, is_causal=True)
 
 
+@both_layers
 @pytest.mark.parametrize(("batch", "queries"), [(0, 1), (2, 0), (0, 50)])
-def test_no_sequences_or_no_queries_give_an_empty_output_as_pytorchs_layer_does(batch, queries):
-    layer = MultiHeadAttention(8, 2)
+def test_no_sequences_or_no_queries_give_an_empty_output_as_pytorchs_layer_does(
+    layer_class, batch, queries
+):
+    layer = layer_class(8, 2)
     query, x = torch.randn(batch, queries, 8), torch.randn(batch, 50, 8, requires_grad=True)
     for need_weights in (True, False):
         output, _ = layer(query, x, x, need_weights=need_weights)

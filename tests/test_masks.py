@@ -2,13 +2,16 @@
 
 import pytest
 import torch
+from torch.autograd import forward_ad
+from torch.nn.attention.bias import causal_lower_right
 
 from utils.masks import (
     blocked_to_allowed,
     causal_mask,
     check_broadcast,
-    check_mask_dtype,
+    check_mask,
     combine_masks,
+    is_plain,
     masked_softmax,
     merge_layer_masks,
     to_additive,
@@ -34,6 +37,14 @@ def test_a_valid_length_for_each_query_may_give_the_causal_mask():
 def test_a_length_that_no_sequence_can_have_is_refused(lengths):
     with pytest.raises(ValueError, match=r"the lengths go from .* the number of keys, 3\."):
         valid_length_mask(torch.tensor(lengths), 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.complex64])
+def test_lengths_that_do_not_count_are_refused(dtype):
+    with pytest.raises(TypeError, match="whole numbers"):
+        valid_length_mask(torch.ones(2).to(dtype), 3)
+    with pytest.raises(TypeError, match="whole numbers"):
+        valid_length_mask(torch.tensor([torch.nan, 1.0]), 3)
 
 
 def test_causal_mask_allows_the_keys_up_to_the_query():
@@ -116,14 +127,38 @@ def test_a_float_mask_that_overflows_to_minus_infinity_in_the_scores_dtype_block
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.uint8])
 def test_a_mask_of_integers_is_refused_with_the_way_out(dtype):
-    with pytest.raises(
-        TypeError, match=r"has dtype torch\.\w+; use torch\.bool \(True = blocked\)"
-    ):
-        check_mask_dtype("key_padding_mask", torch.ones(2, dtype=dtype), "blocked")
-    with pytest.raises(TypeError, match=r"`attn_mask\.bool\(\)` converts it"):
-        check_mask_dtype("attn_mask", torch.ones(2, dtype=dtype), "allowed")
-    check_mask_dtype("attn_mask", torch.ones(2, dtype=torch.bool), "allowed")
-    check_mask_dtype("attn_mask", torch.ones(2, dtype=torch.bfloat16), "allowed")
+    with pytest.raises(TypeError, match=r"True = blocked.* `key_padding_mask == 0`"):
+        check_mask("key_padding_mask", torch.ones(2, dtype=dtype), "blocked")
+    with pytest.raises(TypeError, match=r"True = allowed.* `attn_mask == 1`"):
+        check_mask("attn_mask", torch.ones(2, dtype=dtype), "allowed")
+    check_mask("attn_mask", torch.ones(2, dtype=torch.bool), "allowed")
+    check_mask("attn_mask", torch.ones(2, dtype=torch.bfloat16), "allowed")
+
+
+def test_nan_in_a_mask_of_floats_is_named_with_its_usual_cause():
+    wrong = torch.tensor([0.0, 1.0]) * -INF
+    with pytest.raises(ValueError, match=r"attn_mask holds NaN.*0 \* -inf"):
+        check_mask("attn_mask", wrong, "allowed")
+    check_mask("attn_mask", torch.tensor([0.0, -INF]), "allowed")
+
+
+def test_pytorchs_causal_bias_holds_no_numbers_and_is_refused():
+    with pytest.raises(TypeError, match="is_causal=True"):
+        check_mask("attn_mask", causal_lower_right(3, 5), "allowed")
+
+
+def test_a_tensor_is_plain_unless_something_else_than_its_numbers_counts():
+    x, seen = torch.ones(2, 3), []
+    assert is_plain(x)
+    assert is_plain(x.clone().requires_grad_())
+    assert not is_plain(x.to("meta"))
+    torch.vmap(lambda row: seen.append(is_plain(row)) or row)(x)
+    torch.func.grad(lambda x: seen.append(is_plain(x)) or x.sum())(x)
+    torch.func.jvp(lambda x: seen.append(is_plain(x)) or x, (x,), (x,))
+    with forward_ad.dual_level():
+        seen.append(is_plain(forward_ad.make_dual(x, x)))
+        assert is_plain(x)
+    assert seen == [False] * 4
 
 
 def test_merging_nothing_gives_nothing():
@@ -156,11 +191,28 @@ def test_a_key_padding_mask_of_another_shape_is_refused(shape):
         merge_layer_masks(torch.zeros(shape).bool(), None, False, SIZES, torch.zeros(1))
 
 
-@pytest.mark.parametrize("shape", [(5, 4), (2, 4, 5), (3, 4, 5), (2, 3, 4, 5), (1, 5)])
+@pytest.mark.parametrize(
+    "shape", [(5, 4), (2, 4, 5), (3, 4, 5), (1, 5), (2, 2, 4, 5), (3, 1, 4, 5)]
+)
 def test_an_attn_mask_of_another_shape_is_refused(shape):
-    message = r"attn_mask has shape .*; expected \(4, 5\) or \(6, 4, 5\), .* 4 queries and 5 keys"
+    message = r"attn_mask has shape .*; expected \(4, 5\), \(6, 4, 5\), or .* 4 queries and 5 keys"
     with pytest.raises(ValueError, match=message):
         merge_layer_masks(None, torch.zeros(shape).bool(), False, SIZES, torch.zeros(1))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 4, 5), (2, 1, 1, 5), (1, 3, 4, 1), (2, 3, 4, 5)])
+def test_an_attn_mask_of_four_dimensions_broadcasts(shape):
+    blocked = torch.rand(shape) < 0.5
+    merged = merge_layer_masks(None, blocked, False, SIZES, torch.zeros(1))
+    assert torch.equal(merged.expand(SIZES), ~blocked.expand(SIZES))
+
+
+def test_without_a_batch_the_padding_has_none_either():
+    sizes, padding = (1, 3, 4, 5), torch.tensor([False, True, False, False, True])
+    merged = merge_layer_masks(padding, None, False, sizes, torch.zeros(1), has_batch=False)
+    assert torch.equal(merged.view(5), ~padding)
+    with pytest.raises(ValueError, match=r"has shape \(1, 5\); expected \(5,\)"):
+        merge_layer_masks(padding[None], None, False, sizes, torch.zeros(1), has_batch=False)
 
 
 def test_an_integer_mask_of_a_layer_is_refused_by_name():

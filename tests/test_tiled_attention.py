@@ -273,3 +273,26 @@ def test_the_gradient_has_no_gradient():
     (first,) = torch.autograd.grad((tiled_attention(x, x, x) ** 2).sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         first.sum().backward()
+
+
+@pytest.mark.parametrize("function", [tiled_attention, scaled_dot_product_attention])
+@pytest.mark.parametrize(
+    "dtypes",
+    [
+        (torch.int64, torch.int64, torch.int64),
+        (torch.float32, torch.float64, torch.float32),
+        (torch.float32, torch.float32, torch.bfloat16),
+    ],
+)
+def test_whole_numbers_and_different_dtypes_are_refused(function, dtypes):
+    with pytest.raises(TypeError, match="one floating dtype"):
+        function(*(torch.ones(4, 6).to(dtype) for dtype in dtypes))
+
+
+def test_where_autocast_converts_dtypes_may_differ():
+    q, k, v = (torch.randn(4, 6) for _ in range(3))
+    expected = scaled_dot_product_attention(q, k, v)[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        for function in (tiled_attention, lambda *x: scaled_dot_product_attention(*x)[0]):
+            found = function(q.bfloat16(), k, v).float()
+            torch.testing.assert_close(found, expected, atol=0.05, rtol=0.05)

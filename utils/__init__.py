@@ -8,7 +8,8 @@ Read it in this order; a module imports only those above it:
 ``cache``            the keys and values that a layer keeps while it writes token by token
 ``dot_product``      scaled dot-product attention, the definition
 ``naive``            multi-head attention as a loop over heads
-``attention``        multi-head attention at once, by the cheapest way to what is asked
+``attention``        multi-head attention at once, through its own projections
+``fast_attention``   the same, by the cheapest order of its products
 ``tiled_attention``  exact attention that never holds the matrix of weights
 ``positions``        what tells the layer where a token stands: four encodings of position
 ``variants``         heads as wide as the model, and a convolution that reduces them

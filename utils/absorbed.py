@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from utils.masks import masked_softmax
+from utils.masks import is_plain, masked_softmax
 
 
 def absorbed_attention(
@@ -30,6 +30,7 @@ def absorbed_attention(
     v_bias: Tensor | None = None,
     mask: Tensor | None = None,
     dropout_p: float = 0.0,
+    scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Attend with projected queries to keys and values that are not projected.
 
@@ -48,6 +49,7 @@ def absorbed_attention(
     v_bias : Tensor of shape (H * D_head,), or None
     mask : Tensor that broadcasts to (B, H, T, S), in the convention of ``utils.masks``, or None
     dropout_p : float, the share of weights set to zero
+    scale : float or None, what the scores are multiplied with; None means 1 / sqrt(D_head)
 
     Returns
     -------
@@ -57,13 +59,21 @@ def absorbed_attention(
     """
     B, T, _ = q.shape
     H, head_dim, kdim = k_weight.shape
-    q = (q / math.sqrt(head_dim)).view(B * T, H, head_dim).transpose(0, 1)  # (H, B * T, D_head)
+    q = q / math.sqrt(head_dim) if scale is None else q * scale
+    q = q.reshape(B * T, H, head_dim).transpose(0, 1)  # (H, B * T, D_head)
     brought = torch.bmm(q, k_weight).view(H, B, T, kdim).transpose(0, 1)  # (B, H, T, kdim)
     keep = None
     if dropout_p:  # what the weights are multiplied with: 0, or 1 / (1 - dropout_p)
         keep = F.dropout(q.new_ones(B, H, T, key.shape[1]), dropout_p)
-    mix = _Mixture.apply if torch.is_grad_enabled() else _mix
-    mixed, weights = mix(brought, key, None if key is value else value, mask, keep, k_bias)
+    parts = (brought, key, None if key is value else value, mask, keep)
+    if not torch.is_grad_enabled():
+        mixed, weights = _mix(*parts)
+    elif all(part is None or is_plain(part) for part in (*parts, k_bias)):
+        mixed, weights = _Mixture.apply(*parts, k_bias)
+    else:  # a compiler, torch.func and forward derivatives want operations that they know
+        mixed, weights = _mix(*parts)
+        if k_bias is not None:
+            mixed = mixed + 0 * k_bias.sum()
     vdim = value.shape[-1]
     mixed = mixed.transpose(0, 1).reshape(H, B * T, vdim)  # (B, H, T, vdim) -> (H, B * T, vdim)
     heads = torch.bmm(mixed, v_weight.transpose(1, 2))  # (H, B * T, D_head)
@@ -84,7 +94,6 @@ def _mix(
     value: Tensor | None,
     mask: Tensor | None,
     keep: Tensor | None,
-    k_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Give the mixture of the values for each head, (B, H, T, vdim), and the softmax.
 
@@ -107,11 +116,18 @@ class _Mixture(torch.autograd.Function):
     gradient of the key's bias, which has no part in the result, is zero.
     """
 
-    generate_vmap_rule = True
+    generate_vmap_rule = True  # where torch.vmap maps over something that these inputs are not
 
     @staticmethod
-    def forward(*inputs: Any) -> tuple[Tensor, Tensor]:
-        return _mix(*inputs)
+    def forward(
+        brought: Tensor,
+        key: Tensor,
+        value: Tensor | None,
+        mask: Tensor | None,
+        keep: Tensor | None,
+        k_bias: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        return _mix(brought, key, value, mask, keep)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:

@@ -1,25 +1,27 @@
-"""Multi-head attention with one projection each, a reshape, and the cheapest way to what is asked.
+"""Multi-head attention with one projection each for query, key and value, and a reshape.
 
 The definition of attention is in ``utils.dot_product``, the loop over heads in ``utils.naive``;
 both can be imported from here. How a layer is called, and how its weights convert from and to
-PyTorch's, is in ``utils.layer``.
+PyTorch's, is in ``utils.layer``. The same layer by the cheapest order of its products is in
+``utils.fast_attention``.
 
-Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim``, which is H * D_head unless a
-layer is given a ``head_dim`` of its own.
+Shapes: B sequences, T queries, S keys, H heads, H_kv heads of keys and values, D = ``embed_dim``,
+which is H * D_head unless a layer is given a ``head_dim`` of its own.
 
 Source: Vaswani and others 2017, "Attention Is All You Need", sections 3.2.1 and 3.2.2.
 """
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.absorbed import absorbed_attention
 from utils.cache import KeyValueCache
 from utils.dot_product import scaled_dot_product_attention
-from utils.layer import AttentionLayer
+from utils.layer import AttentionLayer, LayerOptions, check_whole
 from utils.masks import causal_mask, combine_masks
 from utils.naive import NaiveMultiHeadAttention
 
@@ -40,9 +42,8 @@ class MultiHeadAttention(AttentionLayer):
         own, and H / H_kv queries share each ("grouped-query attention"; with 1 "multi-query").
         None means H
 
-    Where there are few queries and many keys, the layer does not project the keys and values: it
-    is cheaper to bring the query to the keys (``utils.absorbed``). With ``positions`` it always
-    projects them, because these change the keys.
+    Whatever the shapes, the layer calls its own ``q_proj``, ``k_proj``, ``v_proj`` and
+    ``out_proj``: hooks on them fire, and what replaces one of them is used.
 
     Sources: Vaswani and others 2017, section 3.2.2; Ainslie and others 2023, "GQA: Training
     Generalized Multi-Query Transformer Models from Multi-Head Checkpoints", section 2.2.
@@ -60,18 +61,22 @@ class MultiHeadAttention(AttentionLayer):
         head_dim: int | None = None,
         positions: nn.Module | None = None,
         num_kv_heads: int | None = None,
+        **options: Unpack[LayerOptions],
     ) -> None:
-        super().__init__(embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=head_dim)
+        super().__init__(
+            embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=head_dim, **options
+        )
         self.num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_whole("num_kv_heads", self.num_kv_heads)
         if self.num_kv_heads < 1 or num_heads % self.num_kv_heads:
             raise ValueError(
                 f"num_kv_heads ({num_kv_heads}) must be a divisor of num_heads ({num_heads}): each "
                 "key head serves as many query heads as any other."
             )
         kv_dim = self.num_kv_heads * self.head_dim
-        self.q_proj = nn.Linear(embed_dim, num_heads * self.head_dim, bias=bias)
-        self.k_proj = nn.Linear(self.kdim, kv_dim, bias=bias)
-        self.v_proj = nn.Linear(self.vdim, kv_dim, bias=bias)
+        self.q_proj = self._linear(embed_dim, num_heads * self.head_dim)
+        self.k_proj = self._linear(self.kdim, kv_dim)
+        self.v_proj = self._linear(self.vdim, kv_dim)
         self.positions = positions
         self.reset_parameters()
 
@@ -95,35 +100,20 @@ class MultiHeadAttention(AttentionLayer):
         return x.transpose(1, 2).flatten(2)
 
     def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        need_weights: bool,
+        is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Run all heads at once, by the cheapest way that gives what is asked for."""
-        dropout_p = self.dropout if self.training else 0.0
-        if self._absorbing_is_cheaper(query.shape[1], key.shape[1]):
-            q = self.q_proj(query)  # (B, T, H * D_head)
-            joined, weights = absorbed_attention(
-                q, key, value, *self._absorbed_parts(), mask, dropout_p
-            )
-            return joined, weights if need_weights else None
+        """Project, split into heads, attend in all heads at once, and join them."""
         q, k, v = self._project(query, key, value)
-        if self.positions is not None:
-            q, k, mask = self.positions(q, k, mask)
-        if not need_weights:
-            return self.join_heads(self._fused(q, k, v, mask, dropout_p)), None
-        return self._attend_with_weights(q, k, v, mask, dropout_p)
-
-    def attend_causal(
-        self, query: Tensor, key: Tensor, value: Tensor, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Let the fused kernel skip what a causal mask blocks, without a mask of T x S numbers."""
-        if self._absorbing_is_cheaper(query.shape[1], key.shape[1]):
-            return super().attend_causal(query, key, value, need_weights)
+        q, k, mask, is_causal = self._place(q, k, mask, is_causal)
         dropout_p = self.dropout if self.training else 0.0
-        q, k, v = self._project(query, key, value)
-        q, k, mask = self._causal(q, k)
-        if not need_weights:
-            return self.join_heads(self._fused(q, k, v, mask, dropout_p, mask is None)), None
-        return self._attend_with_weights(q, k, v, mask, dropout_p, mask is None)
+        heads, weights = self._attend_heads(q, k, v, mask, is_causal, dropout_p, need_weights)
+        return self.join_heads(heads), weights
 
     @torch.no_grad()
     def decode(self, x: Tensor, cache: KeyValueCache) -> Tensor:
@@ -152,91 +142,99 @@ class MultiHeadAttention(AttentionLayer):
                 "one token."
             )
         self._check_inputs(x, x, x)
-        start = cache.length
+        start, T = cache.length, x.shape[1]
         q, k, v = self._project(x, x, x)
-        q, k, mask = self._causal(q, k, start)
+        # One query that comes last may see all keys; the kernel knows a causal mask from the start.
+        mask = causal_mask(T, start + T, q.device, start) if start and T > 1 else None
+        q, k, mask, is_causal = self._place(q, k, mask, start == 0, start)
         k, v = cache.append(k, v)  # (B, H_kv, S, D_head) each, S = start + T
-        causal = start == 0 and mask is None
-        return self.out_proj(self.join_heads(self._fused(q, k, v, mask, is_causal=causal)))
+        heads, _ = self._attend_heads(q, k, v, mask, is_causal)
+        return self.out_proj(self.join_heads(heads))
+
+    def project_memory(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Give the keys and values of a sequence that is read again and again: ``attend_memory``.
+
+        Parameters
+        ----------
+        memory : Tensor of shape (B, S, D)
+
+        Returns
+        -------
+        keys, values : Tensors of shape (B, H_kv, S, D_head)
+
+        Raises
+        ------
+        NotImplementedError
+            if the layer has ``positions``, which change the keys with the queries
+        """
+        if self.positions is not None:
+            raise NotImplementedError(
+                "a layer with positions cannot read keys that were kept; decode without a cache."
+            )
+        return self.split_heads(self.k_proj(memory)), self.split_heads(self.v_proj(memory))
+
+    def attend_memory(
+        self, query: Tensor, memory: tuple[Tensor, Tensor], allowed: Tensor | None = None
+    ) -> Tensor:
+        """Attend to keys and values that were projected before.
+
+        Parameters
+        ----------
+        query : Tensor of shape (B, T, D)
+        memory : keys and values, from ``project_memory``
+        allowed : Tensor of four dimensions that broadcasts to (B, H, T, S), bool, True = allowed,
+            or None
+
+        Returns
+        -------
+        Tensor of shape (B, T, D)
+        """
+        heads, _ = self._attend_heads(self.split_heads(self.q_proj(query)), *memory, allowed)
+        return self.out_proj(self.join_heads(heads))
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Give q, (B, H, T, D_head), and k and v, (B, H_kv, S, D_head)."""
         q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
         return self.split_heads(q), self.split_heads(k), self.split_heads(v)
 
-    def _causal(self, q: Tensor, k: Tensor, start: int = 0) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Put queries and keys into their places, and give the causal mask, unless it goes without.
-
-        Where nothing came before, and ``positions`` has no mask of its own, the kernel knows what
-        causal means; one query that comes last may see all. None stands for both.
-        """
-        T, S = q.shape[2], start + k.shape[2]
-        mask = causal_mask(T, S, q.device, start) if start and T > 1 else None
+    def _place(
+        self, q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor | None, bool]:
+        """Let ``positions`` change queries, keys and mask; a mask of theirs takes in the causal."""
         if self.positions is not None:
-            q, k, mask = self.positions(q, k, mask, start) if start else self.positions(q, k, None)
-            if mask is not None and start == 0:
-                mask = combine_masks(mask, causal_mask(T, S, q.device))
-        return q, k, mask
+            q, k, mask = self.positions(q, k, mask, start) if start else self.positions(q, k, mask)
+            if is_causal and mask is not None:
+                mask = combine_masks(mask, causal_mask(q.shape[2], k.shape[2], q.device))
+                is_causal = False
+        return q, k, mask, is_causal
 
-    def _attend_with_weights(
+    def _attend_heads(
         self,
         q: Tensor,
         k: Tensor,
         v: Tensor,
-        mask: Tensor | None,
-        dropout_p: float,
+        mask: Tensor | None = None,
         is_causal: bool = False,
-    ) -> tuple[Tensor, Tensor]:
-        """Give the heads side by side, (B, T, H * D_head), and the weights, (B, H, T, S)."""
-        groups = self.num_heads // self.num_kv_heads
-        if groups > 1:  # (B, H_kv, S, D_head) -> (B, H, S, D_head)
-            k, v = k.repeat_interleave(groups, dim=1), v.repeat_interleave(groups, dim=1)
-        heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
-        return self.join_heads(heads), weights
-
-    def _fused(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Tensor | None,
         dropout_p: float = 0.0,
-        is_causal: bool = False,
-    ) -> Tensor:
-        """Run the fused kernel, which never stores the weights: (B, H, T, D_head)."""
-        (B, H, T, _), H_kv = q.shape, self.num_kv_heads
-        if H_kv == H or T > 1 or is_causal:
-            return F.scaled_dot_product_attention(
-                q, k, v, mask, dropout_p, is_causal, enable_gqa=H_kv != H
-            )
-        # One query: let the heads that share a key be queries of one head. No key is copied then.
-        if mask is not None and mask.shape[1] == H:
-            mask = mask.reshape(-1, H_kv, H // H_kv, k.shape[2])
-        q = q.view(B, H_kv, H // H_kv, self.head_dim)
-        return F.scaled_dot_product_attention(q, k, v, mask, dropout_p).view(B, H, 1, -1)
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Give each head's mixture, (B, H, T, D_head), and the weights, (B, H, T, S), or None.
 
-    def _absorbing_is_cheaper(self, T: int, S: int) -> bool:
-        """Compare multiply-adds for each sequence: project every key and value, or bring q to them.
-
-        With E = H * D_head, the width of all heads, and E_kv = H_kv * D_head,
-        projecting: S (kdim + vdim) E_kv for the projections, then 2 T S E
-        absorbing: T (kdim + vdim) E to bring the queries there and back, then T S (kdim + vdim) H
+        Without weights the fused kernel runs, which never stores them.
         """
-        width, inner_dim = self.kdim + self.vdim, self.num_heads * self.head_dim
-        projecting = S * width * self.num_kv_heads * self.head_dim + 2 * T * S * inner_dim
-        absorbing = T * width * inner_dim + T * S * width * self.num_heads
-        return absorbing < projecting and self.positions is None
-
-    def _absorbed_parts(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Weights of key and value projection, (H, D_head, width), and the biases of both."""
-        k_proj, v_proj = self.k_proj, self.v_proj
-        heads = (self.num_kv_heads, self.head_dim, -1)
-        k_weight, v_weight = k_proj.weight.view(heads), v_proj.weight.view(heads)
-        v_bias: Tensor | None = v_proj.bias
-        groups = self.num_heads // self.num_kv_heads
-        if groups > 1:
-            k_weight = k_weight.repeat_interleave(groups, dim=0)
-            v_weight = v_weight.repeat_interleave(groups, dim=0)
-            if v_bias is not None:
-                v_bias = v_bias.view(heads[:2]).repeat_interleave(groups, dim=0).flatten()
-        return k_weight, v_weight, k_proj.bias, v_bias
+        (B, _, T, _), H, H_kv = q.shape, self.num_heads, self.num_kv_heads
+        groups = H // H_kv  # queries that share a key
+        if need_weights:
+            if groups > 1:  # (B, H_kv, S, D_head) -> (B, H, S, D_head)
+                k, v = k.repeat_interleave(groups, dim=1), v.repeat_interleave(groups, dim=1)
+            return scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal, self.scale)
+        if groups == 1 or T != 1 or is_causal:
+            return F.scaled_dot_product_attention(
+                q, k, v, mask, dropout_p, is_causal, scale=self.scale, enable_gqa=groups > 1
+            ), None
+        # One query: let the heads that share a key be queries of one head. No key is copied then.
+        if mask is not None and mask.shape[1] == H:  # (B, H, 1, S) -> (B, H_kv, groups, S)
+            mask = mask.reshape(mask.shape[0], H_kv, groups, mask.shape[-1])
+        q = q.reshape(B, H_kv, groups, self.head_dim)
+        heads = F.scaled_dot_product_attention(q, k, v, mask, dropout_p, scale=self.scale)
+        return heads.reshape(B, H, 1, self.head_dim), None

@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from utils.attention import MultiHeadAttention
@@ -163,13 +161,7 @@ class DecoderBlock(EncoderBlock):
         NotImplementedError
             if the layer does more than to project, to attend and to join its heads
         """
-        layer: Any = self.cross_mha
-        if type(layer).attend is not MultiHeadAttention.attend or layer.positions is not None:
-            raise NotImplementedError(
-                f"a {type(layer).__name__} of this kind cannot read a source whose keys are kept; "
-                "decode without a cache."
-            )
-        return layer.split_heads(layer.k_proj(memory)), layer.split_heads(layer.v_proj(memory))
+        return self.cross_mha.project_memory(memory)
 
     def decode(
         self,
@@ -193,9 +185,6 @@ class DecoderBlock(EncoderBlock):
         """
         y = self.mha.decode(self._before(x, self.mha_norm), cache)
         x = self._after(x, y, self.mha_norm)
-        layer = self.cross_mha
-        q = layer.split_heads(layer.q_proj(self._before(x, self.cross_norm)))  # (B, H, T, D_head)
-        shared = layer.num_kv_heads != layer.num_heads
-        heads = F.scaled_dot_product_attention(q, *memory, allowed, enable_gqa=shared)
-        x = self._after(x, layer.out_proj(layer.join_heads(heads)), self.cross_norm)
+        y = self.cross_mha.attend_memory(self._before(x, self.cross_norm), memory, allowed)
+        x = self._after(x, y, self.cross_norm)
         return self._feed_forward(x)

@@ -58,10 +58,12 @@ def beam_search(
     *,
     cached: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Keep the ``width`` best beginnings each time, and give the best of what they end as.
+    """Go on from the ``width`` best beginnings each time, and give the best text of all.
 
-    The score of a beginning of n tokens is the sum of their log-probabilities, divided by
-    ((5 + n) / 6) ** ``length_penalty``. What has ended competes with what is yet to end.
+    The score of n tokens is the sum of their log-probabilities, divided by
+    ((5 + n) / 6) ** ``length_penalty``. A beginning that ends is put aside with its score and takes
+    up no beam after that. The search stops when nothing that is yet to end can score higher than
+    the best that has ended. What has not ended after ``max_length`` tokens competes as it is.
 
     Parameters
     ----------
@@ -88,32 +90,38 @@ def beam_search(
     written = _Written(model, source.repeat_interleave(width, dim=0), max_length, cached)
     first = width * torch.arange(B, device=device).unsqueeze(1)  # (B, 1): the row of its first beam
     ids = source.new_full((B * width, 1), BEGIN)
-    sums = torch.full((B, width), -torch.inf, device=device)
+    sums = torch.full((B, width), -torch.inf, device=device)  # -inf: there is no such beam
     sums[:, 0] = 0.0  # all beams are equal at first: only one may go on
-    lengths = torch.zeros(B, width, device=device)
-    done = torch.zeros(B, width, dtype=torch.bool, device=device)
-    scores = sums
-    while ids.shape[1] <= max_length and not done.all():
-        steps = written.logits(ids).log_softmax(-1).view(B, width, -1)  # (B, width, V)
+    texts = source.new_full((B, max_length), model.padding_idx)  # the best that have ended
+    scores = torch.full((B,), -torch.inf, device=device)
+    longest = 0
+    for length in range(1, max_length + 1):
+        steps = written.logits(ids).log_softmax(-1).unflatten(0, (B, width))  # (B, width, V)
         V = steps.shape[-1]
-        stays = torch.full((V,), -torch.inf, device=device)
-        stays[model.padding_idx] = 0.0  # what has ended goes on with padding, at no cost
-        steps = torch.where(done.unsqueeze(-1), stays, steps)
-        sums_after = sums.unsqueeze(-1) + steps  # (B, width, V)
-        lengths = lengths + (~done).float()
-        ranked = sums_after / _penalty(lengths, length_penalty).unsqueeze(-1)
-        scores, best = ranked.flatten(1).topk(width)  # (B, width * V) -> (B, width)
-        beam, token = best // V, best % V
-        rows = (first + beam).flatten()  # (B * width,)
+        # (B, width * V) -> (B, width)
+        sums, best = (sums.unsqueeze(-1) + steps).flatten(1).topk(width)
+        rows, token = (first + best // V).flatten(), best % V  # (B * width,), (B, width)
         written.select(rows)
         ids = torch.cat([ids[rows], token.view(-1, 1)], dim=1)
-        sums = sums_after.flatten(1).gather(1, best)
-        lengths, done = lengths.gather(1, beam), done.gather(1, beam) | (token == END)
-    return ids[first.squeeze(1), 1:], scores[:, 0]
+
+        ended = (token == END) | (length == max_length)
+        ranked = (sums / _penalty(length, length_penalty)).masked_fill(~ended, -torch.inf)
+        score, beam = ranked.max(dim=1)  # (B,)
+        better = score > scores
+        if better.any():
+            texts[better, :length] = ids.unflatten(0, (B, width))[better, beam[better], 1:]
+            scores, longest = torch.where(better, score, scores), length
+
+        sums = sums.masked_fill(ended, -torch.inf)
+        # What is yet to end can only lose from its sum; its penalty lies between these two.
+        most = max(_penalty(n, length_penalty) for n in (length, max_length))
+        if (sums.amax(dim=1) / most <= scores).all():
+            break
+    return texts[:, :longest], scores
 
 
-def _penalty(lengths: Tensor, power: float) -> Tensor:
-    return ((5 + lengths) / 6) ** power
+def _penalty(length: int, power: float) -> float:
+    return ((5 + length) / 6) ** power
 
 
 class _Written:

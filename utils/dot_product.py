@@ -5,6 +5,7 @@ Source: Vaswani and others 2017, "Attention Is All You Need", section 3.2.1.
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -18,6 +19,7 @@ def scaled_dot_product_attention(
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
+    scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Compute softmax(Q K^T / sqrt(D_head)) V, and return the weights as well.
 
@@ -32,6 +34,7 @@ def scaled_dot_product_attention(
     attn_mask : Tensor that broadcasts to (..., T, S), True = allowed, or floats to add, or None
     dropout_p : float, the share of weights set to zero
     is_causal : bool, let query t attend to keys 0 … t only
+    scale : float or None, what the scores are multiplied with; None means 1 / sqrt(D_head)
 
     Returns
     -------
@@ -42,14 +45,15 @@ def scaled_dot_product_attention(
     Raises
     ------
     ValueError
-        if the shapes of query, key, value or mask do not fit each other
+        if the shapes of query, key, value or mask do not fit each other, or the mask holds NaN
     TypeError
-        if the mask is neither bool nor floating
+        if the inputs are not floats of one dtype, or the mask is neither bool nor floating
 
     Source: Vaswani and others 2017, section 3.2.1, equation 1.
     """
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise ValueError("query, key and value need at least two dimensions: (length, width).")
+    check_dtypes(query, key, value)
     T, S = query.shape[-2], key.shape[-2]
     if query.shape[-1] != key.shape[-1] or value.shape[-2] != S:
         raise ValueError(
@@ -58,7 +62,7 @@ def scaled_dot_product_attention(
         )
     scores = query @ key.transpose(-2, -1)  # (..., T, S)
     # After the product, as in the formula: to the last bit what Hugging Face's models compute.
-    scores.mul_(query.shape[-1] ** -0.5)
+    scores.mul_(query.shape[-1] ** -0.5 if scale is None else scale)
     if attn_mask is not None:
         check_broadcast(attn_mask, scores.shape)
     mask = combine_masks(attn_mask, causal_mask(T, S, query.device) if is_causal else None)
@@ -66,3 +70,20 @@ def scaled_dot_product_attention(
     weights = masked_softmax(scores, mask, overwrite=True, empty_rows=attn_mask is not None)
     weights = F.dropout(weights, dropout_p)
     return weights @ value, weights
+
+
+def check_dtypes(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Refuse whole numbers, and different dtypes unless autocast is there to convert them.
+
+    Raises
+    ------
+    TypeError
+        as said above
+    """
+    one_dtype = query.dtype == key.dtype == value.dtype
+    if query.is_floating_point() and (one_dtype or torch.is_autocast_enabled(query.device.type)):
+        return
+    raise TypeError(
+        f"query, key and value have dtypes {query.dtype}, {key.dtype} and {value.dtype}; convert "
+        "them to one floating dtype, such as torch.float32."
+    )

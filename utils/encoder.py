@@ -89,8 +89,6 @@ class TextEncoder(nn.Module):
         """
         x, weights = self.embed(input_ids, type_ids), None
         yield x, weights
-        if key_padding_mask is not None and not key_padding_mask.any():
-            key_padding_mask = None  # nothing to block: the kernel needs no mask
         for block in self.blocks:
             x, weights = block(x, key_padding_mask, need_weights)
             yield x, weights

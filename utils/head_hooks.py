@@ -92,7 +92,8 @@ def scaled_heads(model: nn.Module, scale: Tensor) -> Iterator[None]:
 def recorded_weights(model: nn.Module) -> Iterator[list[list[Tensor]]]:
     """Record the attention weights of every call, also where ``need_weights`` is False.
 
-    What the layers return to their callers stays as it was. In training the weights are those
+    What the layers return to their callers stays as it was. (``decode`` is no call, and is not
+    recorded.) In training the weights are those
     after dropout.
 
     Yields
@@ -101,26 +102,28 @@ def recorded_weights(model: nn.Module) -> Iterator[list[list[Tensor]]]:
     """
     layers = [module for module in model.modules() if isinstance(module, AttentionLayer)]
     records: list[list[Tensor]] = [[] for _ in layers]
-    methods = [(layer, name) for layer in layers for name in ("attend", "attend_causal")]
-    before = [vars(layer).get(name) for layer, name in methods]
+    before = [vars(layer).get("attend") for layer in layers]
     for layer, record in zip(layers, records, strict=True):
-        for name in ("attend", "attend_causal"):
-            vars(layer)[name] = partial(_attend_and_record, getattr(layer, name), record)
+        vars(layer)["attend"] = partial(_attend_and_record, layer.attend, record)
     try:
         yield records
     finally:
-        for (layer, name), old in zip(methods, before, strict=True):
-            del vars(layer)[name]  # what is left is the method of the class
+        for layer, old in zip(layers, before, strict=True):
+            del vars(layer)["attend"]  # what is left is the method of the class
             if old is not None:  # or a recording around this one
-                vars(layer)[name] = old
+                vars(layer)["attend"] = old
 
 
 def _attend_and_record(
-    attend: Callable[..., Any], record: list[Tensor], *inputs: Any
+    attend: Callable[..., Any],
+    record: list[Tensor],
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    need_weights: bool,
+    is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    *others, need_weights = inputs
-    calls = len(record)
-    heads, weights = attend(*others, True)
-    if len(record) == calls:  # else the one method called the other, which recorded them
-        record.append(weights.detach())
+    heads, weights = attend(query, key, value, mask, True, is_causal)
+    record.append(weights.detach())
     return heads, weights if need_weights else None

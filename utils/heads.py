@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from utils.attention import MultiHeadAttention
+from utils.fast_attention import FastMultiHeadAttention
 from utils.head_hooks import attention_layers, changed_heads, recorded_weights, scaled_heads
 
 Measure = Callable[[nn.Module, Any], Tensor]  # from a model and a batch to a number a document
@@ -157,17 +159,26 @@ def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAtte
     Raises
     ------
     TypeError
-        if ``layer`` is not a ``utils.attention.MultiHeadAttention``
+        if ``layer`` is not a ``MultiHeadAttention`` or ``FastMultiHeadAttention``, or ``keep`` is
+        a mask: it takes the numbers of the heads
     ValueError
-        if no head is kept, one is named twice or is not there, or the layer has ``positions``,
+        if its weights do not say all that the layer does (see ``AttentionLayer.check_weights``), no
+        head is kept, one is named twice or is not there, or the layer has ``positions``,
         which may have parts for each head, or shares keys and values between heads
     """
-    if type(layer) is not MultiHeadAttention:
+    if type(layer) not in (MultiHeadAttention, FastMultiHeadAttention):
         raise TypeError(f"prune_heads takes a MultiHeadAttention; got {type(layer).__name__}.")
+    layer.check_weights()
+    keep = keep.tolist() if isinstance(keep, Tensor | np.ndarray) else list(keep)
+    if any(isinstance(head, bool | np.bool) for head in keep):
+        raise TypeError(
+            f"keep is {keep}; it takes the numbers of the heads to keep, such as [0, 2], "
+            "and not a mask of them."
+        )
     H, known = layer.num_heads, set(range(layer.num_heads))
     if not keep or len(set(keep)) < len(keep) or not known.issuperset(keep):
         raise ValueError(
-            f"keep is {list(keep)}; it must name at least one of the heads 0 to {H - 1}, each once."
+            f"keep is {keep}; it must name at least one of the heads 0 to {H - 1}, each once."
         )
     if layer.positions is not None:
         raise ValueError("heads of a layer with positions cannot be cut out: remove these first.")
@@ -175,7 +186,9 @@ def prune_heads(layer: MultiHeadAttention, keep: Sequence[int]) -> MultiHeadAtte
         raise ValueError("heads that share their keys and values cannot be cut out one by one.")
     sizes = (layer.embed_dim, len(keep), layer.dropout, layer.q_proj.bias is not None)
     with torch.device("meta"):  # no numbers are drawn, so the random state stays as it is
-        pruned = MultiHeadAttention(*sizes, layer.kdim, layer.vdim, head_dim=layer.head_dim)
+        pruned = type(layer)(
+            *sizes, layer.kdim, layer.vdim, head_dim=layer.head_dim, scale=layer.scale
+        )
     weight = layer.out_proj.weight
     pruned = pruned.to_empty(device=weight.device).to(weight.dtype).train(layer.training)
     rows = torch.arange(weight.shape[1]).view(H, -1)[sorted(keep)].flatten().to(weight.device)

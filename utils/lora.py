@@ -1,8 +1,7 @@
 """Low-rank adapters: leave a weight as it is, and learn a small product that is added to it.
 
 W + (alpha / r) B A, with A (r, in) and B (out, r), has r (in + out) numbers to learn, not in * out.
-The adapter is a parametrisation of the weight: whoever reads ``linear.weight`` reads the sum, also
-a layer that uses the weight without calling the module, as ``MultiHeadAttention`` may.
+The adapter is a parametrisation of the weight: whoever reads ``linear.weight`` reads the sum.
 
 Source: Hu and others 2021, "LoRA: Low-Rank Adaptation of Large Language Models", section 4.1.
 """

@@ -14,7 +14,11 @@ Shapes: B sequences, H heads, T queries, S keys.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd.forward_ad import unpack_dual
+from torch.func import debug_unwrap
+from torch.nn.attention.bias import CausalBias
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 BLOCKED = float("-inf")
 
@@ -24,7 +28,8 @@ def valid_length_mask(lengths: Tensor, num_keys: int) -> Tensor:
 
     Parameters
     ----------
-    lengths : Tensor of shape (...), int64, from 0 to S, such as (B,): one length for each sequence
+    lengths : Tensor of shape (...), of whole numbers from 0 to S, such as (B,): one length for each
+        sequence
     num_keys : int, S
 
     Returns
@@ -33,10 +38,17 @@ def valid_length_mask(lengths: Tensor, num_keys: int) -> Tensor:
 
     Raises
     ------
+    TypeError
+        if the lengths are floats, which may be NaN, or booleans, which are a mask already
     ValueError
-        if a length is negative or larger than ``num_keys``
+        if a length is negative or larger than ``num_keys``; compiled code does not look
     """
-    if ((lengths < 0) | (lengths > num_keys)).any():
+    if lengths.dtype == torch.bool or lengths.is_floating_point() or lengths.is_complex():
+        raise TypeError(
+            f"the lengths have dtype {lengths.dtype}; they count keys, so give whole numbers, such "
+            "as torch.int64."
+        )
+    if is_plain(lengths) and ((lengths < 0) | (lengths > num_keys)).any():
         raise ValueError(
             f"the lengths go from {lengths.min().item()} to {lengths.max().item()}; they must lie "
             f"between 0 and the number of keys, {num_keys}."
@@ -111,6 +123,7 @@ def masked_softmax(
     -------
     Tensor of shape (..., T, S); each row sums to one, or to zero where nothing is allowed
     """
+    overwrite = overwrite and is_plain(scores) and (mask is None or is_plain(mask))
     empty = None
     if mask is not None:
         if mask.dtype == torch.bool and empty_rows:
@@ -128,34 +141,55 @@ def masked_softmax(
     return weights if empty is None else weights.masked_fill(empty, 0.0)
 
 
-def check_mask_dtype(name: str, mask: Tensor, true_means: str) -> None:
-    """Refuse a mask of integers, which could be meant either way.
+def check_mask(name: str, mask: Tensor, true_means: str) -> None:
+    """Refuse what looks like a mask and is none.
+
+    Parameters
+    ----------
+    name : str, what the caller calls it
+    mask : Tensor, bool or floating
+    true_means : str, "allowed" or "blocked", what the caller means by True
 
     Raises
     ------
     TypeError
-        for a mask that is neither bool nor floating
+        for a mask of integers, whose 1 could be meant either way, or PyTorch's ``CausalBias``,
+        which describes a mask and holds no numbers
+    ValueError
+        for a mask of floats that holds NaN, as 0 * -inf is; compiled code, ``torch.vmap`` and GPUs,
+        which would have to be waited for, do not look
     """
-    if mask.dtype != torch.bool and not mask.is_floating_point():
+    if isinstance(mask, CausalBias):
         raise TypeError(
-            f"{name} has dtype {mask.dtype}; use torch.bool (True = {true_means}) or a floating "
-            f"dtype (added to the scores). `{name}.bool()` converts it."
+            f"{name} is PyTorch's CausalBias, which holds no numbers; pass is_causal=True instead, "
+            "or a mask of booleans."
+        )
+    if mask.dtype != torch.bool and not mask.is_floating_point():
+        tokens, padding = (1, 0) if true_means == "allowed" else (0, 1)
+        raise TypeError(
+            f"{name} has dtype {mask.dtype}; use torch.bool (True = {true_means}) or floats (added "
+            f"to the scores). If its 1 is a token to read, as in Hugging Face's attention_mask, "
+            f"pass `{name} == {tokens}`; if its 1 is to be left out, `{name} == {padding}`."
+        )
+    look = mask.is_floating_point() and mask.device.type == "cpu" and is_plain(mask)
+    if look and not is_in_torch_dispatch_mode() and mask.isnan().any():
+        raise ValueError(
+            f"{name} holds NaN, and so would every score that it is added to. (0 * -inf is NaN: "
+            "write -inf into zeros with masked_fill.)"
         )
 
 
 def check_broadcast(attn_mask: Tensor, shape: tuple[int, ...]) -> None:
-    """Refuse a mask of integers, or one that would enlarge the scores, (..., T, S).
+    """Refuse what is no mask, or one that would enlarge the scores, (..., T, S).
 
     Raises
     ------
-    TypeError
-        for a mask that is neither bool nor floating
-    ValueError
-        for a mask that does not broadcast to ``shape``
+    TypeError, ValueError
+        as ``check_mask`` does, where True means allowed; ValueError too for a mask that does not
+        broadcast to ``shape``
     """
-    check_mask_dtype("attn_mask", attn_mask, true_means="allowed")
-    sides = zip(reversed(attn_mask.shape), reversed(shape), strict=False)
-    if attn_mask.dim() > len(shape) or any(side not in (1, full) for side, full in sides):
+    check_mask("attn_mask", attn_mask, true_means="allowed")
+    if not _broadcasts(attn_mask, shape):
         raise ValueError(
             f"attn_mask has shape {tuple(attn_mask.shape)}, which does not broadcast to the "
             f"scores' shape {tuple(shape)}, (..., queries, keys)."
@@ -168,16 +202,19 @@ def merge_layer_masks(
     is_causal: bool,
     sizes: tuple[int, int, int, int],
     like: Tensor,
+    has_batch: bool = True,
 ) -> Tensor | None:
     """Make one mask of the three that a layer's caller may give, in our convention.
 
     Parameters
     ----------
     key_padding_mask : Tensor of shape (B, S), bool (True = blocked) or floating, or None
-    attn_mask : Tensor of shape (T, S) or (B * H, T, S), bool (True = blocked) or floating, or None
+    attn_mask : Tensor of shape (T, S), (B * H, T, S), or one of four dimensions that broadcasts to
+        (B, H, T, S), bool (True = blocked) or floating, or None
     is_causal : bool, also block every key that comes after the query
     sizes : (B, H, T, S)
     like : Tensor with the device and the dtype of the layer's input
+    has_batch : bool, False if the caller's tensors have no batch: B is 1, and a padding mask (S,)
 
     Returns
     -------
@@ -188,27 +225,58 @@ def merge_layer_masks(
     TypeError
         for a mask that is neither bool nor floating
     ValueError
-        for a mask of another shape
+        for a mask of another shape, or with NaN
     """
     B, H, T, S = sizes
-    shapes: dict[str, dict[tuple[int, ...], tuple[int, ...]]] = {  # given -> broadcast to 4-d
-        "key_padding_mask": {(B, S): (B, 1, 1, S)},
-        "attn_mask": {(T, S): (1, 1, T, S), (B * H, T, S): (B, H, T, S)},
-    }
     merged = causal_mask(T, S, like.device) if is_causal else None
-    given = {"key_padding_mask": key_padding_mask, "attn_mask": attn_mask}
-    for name, mask in given.items():
-        if mask is None:
-            continue
-        check_mask_dtype(name, mask, true_means="blocked")
-        if tuple(mask.shape) not in shapes[name]:
-            expected = " or ".join(map(str, shapes[name]))
-            raise ValueError(
-                f"{name} has shape {tuple(mask.shape)}; expected {expected}, "
-                f"for {B} sequences, {H} heads, {T} queries and {S} keys."
-            )
-        allowed = blocked_to_allowed(mask).view(shapes[name][tuple(mask.shape)])
+    if key_padding_mask is not None:
+        check_mask("key_padding_mask", key_padding_mask, true_means="blocked")
+        expected = (B, S) if has_batch else (S,)
+        if key_padding_mask.shape != expected:
+            raise _wrong_shape("key_padding_mask", key_padding_mask, str(expected), sizes)
+        allowed = blocked_to_allowed(key_padding_mask).view(B, 1, 1, S)
         merged = combine_masks(merged, allowed)
+    if attn_mask is not None:
+        check_mask("attn_mask", attn_mask, true_means="blocked")
+        if attn_mask.dim() == 4 and _broadcasts(attn_mask, sizes):
+            shape = tuple(attn_mask.shape)
+        elif attn_mask.shape == (T, S):
+            shape = (1, 1, T, S)
+        elif attn_mask.shape == (B * H, T, S):
+            shape = sizes
+        else:
+            expected_shapes = f"{(T, S)}, {(B * H, T, S)}, or what broadcasts to {sizes}"
+            raise _wrong_shape("attn_mask", attn_mask, expected_shapes, sizes)
+        merged = combine_masks(merged, blocked_to_allowed(attn_mask).view(shape))
     if merged is not None and merged.dtype != torch.bool:
         merged = merged.to(like.dtype)
     return merged
+
+
+def _wrong_shape(
+    name: str, mask: Tensor, expected: str, sizes: tuple[int, int, int, int]
+) -> ValueError:
+    B, H, T, S = sizes
+    return ValueError(
+        f"{name} has shape {tuple(mask.shape)}; expected {expected}, "
+        f"for {B} sequences, {H} heads, {T} queries and {S} keys."
+    )
+
+
+def _broadcasts(mask: Tensor, shape: tuple[int, ...]) -> bool:
+    """Say whether a mask fits scores of this shape without enlarging them."""
+    sides = zip(reversed(mask.shape), reversed(shape), strict=False)
+    return mask.dim() <= len(shape) and all(side in (1, full) for side, full in sides)
+
+
+def is_plain(x: Tensor) -> bool:
+    """Say whether x is just its numbers, which code may then look at and overwrite.
+
+    It is not while a compiler makes a graph, while ``torch.func`` maps or
+    differentiates it, with a derivative that is carried forward, or on the meta device.
+    """
+    if torch.compiler.is_compiling() or x.is_meta:
+        return False
+    if type(x) not in (Tensor, nn.Parameter):  # such as a fake tensor
+        return False
+    return debug_unwrap(x, recurse=False) is x and unpack_dual(x).tangent is None

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from utils.dot_product import check_dtypes
 from utils.masks import BLOCKED, check_broadcast, to_additive
 
 
@@ -54,7 +55,7 @@ def tiled_attention(
     ------
     ValueError, TypeError
         for shapes or a mask that ``scaled_dot_product_attention`` refuses, an impossible ``window``
-        or ``tile``, or a mask that wants a gradient
+        or ``tile``, a mask that wants a gradient, or inputs that are not floats of one dtype
 
     Source: Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"; Rabe and
     Staats 2021, "Self-attention Does Not Need O(n^2) Memory"; Dao and others 2022,
@@ -64,6 +65,7 @@ def tiled_attention(
     if min(map(len, (q, k, v))) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
         sizes = f"{tuple(q)}, {tuple(k)} and {tuple(v)}"
         raise ValueError(f"query, key and value of shapes {sizes} do not fit each other.")
+    check_dtypes(query, key, value)
     if tile < 1 or (window is not None and (window < 1 or not is_causal)):
         raise ValueError(f"tile {tile}, window {window}: at least 1, a window with is_causal.")
     batch = torch.broadcast_shapes(q[:-2], k[:-2], v[:-2])

@@ -1,22 +1,24 @@
 """Multi-head attention whose heads are as wide as the model, as forums propose it.
 
-Both layers are ``MultiHeadAttention`` with other sizes, so that masks, dropout, the padding of the
-keys and the cheap way for few queries are those of ``utils.attention``.
+Both layers are ``FastMultiHeadAttention`` with other sizes, so that masks, dropout, the padding of
+the keys and the cheap order for few queries are those of ``utils.fast_attention``.
 
 Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim``, D_head = the width of a head.
 """
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.attention import MultiHeadAttention
 from utils.cache import KeyValueCache
-from utils.layer import AttentionLayer
+from utils.fast_attention import FastMultiHeadAttention
+from utils.layer import LayerOptions
 
 
-class WideMultiHeadAttention(MultiHeadAttention):
+class WideMultiHeadAttention(FastMultiHeadAttention):
     """Multi-head attention in which every head is D wide.
 
     The projections of query, key and value map D to H * D, the last projection maps H * D to D.
@@ -36,11 +38,14 @@ class WideMultiHeadAttention(MultiHeadAttention):
         bias: bool = True,
         kdim: int | None = None,
         vdim: int | None = None,
+        **options: Unpack[LayerOptions],
     ) -> None:
-        super().__init__(embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=embed_dim)
+        super().__init__(
+            embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=embed_dim, **options
+        )
 
 
-class ConvMultiHeadAttention(MultiHeadAttention):
+class ConvMultiHeadAttention(FastMultiHeadAttention):
     """Multi-head attention with wide heads, each reduced to D / H channels by a convolution.
 
     The convolution runs over the queries: what a head gives for query t is made of what it found
@@ -74,40 +79,50 @@ class ConvMultiHeadAttention(MultiHeadAttention):
         kernel_size: int = 1,
         *,
         head_dim: int | None = None,
+        **options: Unpack[LayerOptions],
     ) -> None:
         if kernel_size < 1:
             raise ValueError(f"kernel_size ({kernel_size}) must be at least 1.")
         head_dim = embed_dim if head_dim is None else head_dim
-        super().__init__(embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=head_dim)
+        super().__init__(
+            embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=head_dim, **options
+        )
         if embed_dim % num_heads:
             raise ValueError(
                 f"embed_dim ({embed_dim}) must be a multiple of num_heads ({num_heads}): each head "
                 "is reduced to embed_dim / num_heads channels."
             )
         self.kernel_size = kernel_size
-        inner_dim = num_heads * head_dim
+        inner_dim, like = num_heads * head_dim, self.out_proj.weight
         self.reduce = nn.Conv1d(inner_dim, embed_dim, kernel_size, groups=num_heads, bias=bias)
-        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias)  # in the place of the parent's
+        self.reduce.to(like.device, like.dtype)
+        self.out_proj = self._linear(embed_dim, embed_dim)  # in the place of the parent's
         self.reset_parameters()
 
     def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        need_weights: bool,
+        is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Run the wide heads, then reduce each: the heads are (B, T, D) in the end."""
-        heads, weights = super().attend(query, key, value, mask, need_weights)
+        heads, weights = super().attend(query, key, value, mask, need_weights, is_causal)
         channels = heads.transpose(1, 2)  # (B, T, H * D_head) -> (B, H * D_head, T)
         channels = F.pad(channels, (self.kernel_size - 1, 0))  # zeros before the first query
         return self.reduce(channels).transpose(1, 2), weights  # (B, D, T) -> (B, T, D)
 
-    def attend_causal(
-        self, query: Tensor, key: Tensor, value: Tensor, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Go through ``attend``, for the convolution's sake."""
-        return AttentionLayer.attend_causal(self, query, key, value, need_weights)
-
     def decode(self, x: Tensor, cache: KeyValueCache) -> Tensor:
         """Refuse: the convolution would have to remember the heads of the tokens before."""
         raise NotImplementedError("a layer with a convolution cannot decode with a cache.")
+
+    def project_memory(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Refuse: what reads the kept keys would go past the convolution."""
+        raise NotImplementedError(
+            "a layer with a convolution cannot read keys that were kept; decode without a cache."
+        )
 
     def _check_convertible(self) -> None:
         raise ValueError(

@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+import pandas as pd
 import pytest
 import torch
 from datasets import Dataset, DatasetDict
@@ -12,6 +13,7 @@ from benchmarks.documents import Documents, load_documents
 from benchmarks.precision import largest_difference
 from benchmarks.screen import training_notes, training_table
 from benchmarks.steps import step_memory
+from benchmarks.totals import compare_totals
 from benchmarks.variants import VARIANTS, build
 from utils.costs import kept_bytes, multiply_adds
 from utils.memory import COUNT_ANEW
@@ -107,8 +109,36 @@ def test_work_counts_only_the_rows_that_are_asked_for_and_only_of_the_layer(tabl
 
 def test_a_speed_up_is_a_ratio_to_pytorchs_layer(tables):
     found = tables["variants"].set_index("variant")
-    assert found.loc["torch", ["speedup", "speedup_low", "step_speedup"]].eq(1).all()
-    assert found.loc["floor", ["to_floor", "step_to_floor"]].eq(1).all()
+    assert found.loc["torch", "step_speedup"] == found.loc["floor", "step_to_floor"] == 1
+
+
+def test_a_ratio_of_whole_trainings_is_that_of_the_seconds_beside_it(tables):
+    seconds = tables["variants"].set_index("variant")["seconds"]
+    found = compare_totals(tables["variants"], tables["epochs"])
+    for name, row in found.iterrows():
+        assert row["seconds"] == seconds[name]
+        assert row["speedup"] == seconds["torch"] / seconds[name]
+        assert row["to_floor"] == seconds[name] / seconds["floor"]
+
+
+def test_the_ratios_of_epochs_are_named_as_such_and_have_their_range():
+    taken = {"torch": [8.0, 6.0, 9.0], "ours": [1.0, 2.0, 1.0], "floor": [1.0, 1.0, 1.0]}
+    taken["loop"] = [4.0, 6.0]  # of three epochs
+    rows = [(name, i, s) for name, all_s in taken.items() for i, s in enumerate([0, *all_s])]
+    epochs = pd.DataFrame(rows, columns=["variant", "epoch", "seconds"])
+    wholes = [("torch", 23.0), ("loop", 15.0), ("ours", 4.0), ("floor", 3.0)]
+    found = compare_totals(pd.DataFrame(wholes, columns=["variant", "seconds"]), epochs)
+    columns = ["speedup", "to_floor", "epoch_speedup", "epoch_speedup_low", "epoch_speedup_high"]
+    assert found.loc["ours", columns].tolist() == [23 / 4, 4 / 3, 8.0, 3.0, 9.0]
+    assert found.loc["loop", columns].tolist() == [23 / 15, 5.0, 1.5, 1.0, 2.0]
+
+
+def test_the_printed_table_has_the_ratio_of_the_printed_seconds(tables):
+    variants = tables["variants"].copy()
+    variants["seconds"] = variants["variant"].map({"torch": 246.0, "ours": 2.05}).fillna(100.0)
+    table = training_table(tables | {"variants": variants}).set_index("")
+    assert table.loc["ours", "times as fast"] == "120.0"
+    assert table.loc["ours", "within an epoch (range)"].count("–") == 1
 
 
 def test_the_largest_batch_and_the_count(documents):

@@ -1,10 +1,11 @@
 """What a check says, and how a notebook shows it."""
 
+import numpy as np
 import pytest
 import torch
 from IPython.lib.pretty import pretty
 
-from utils.checks.comparing import FaultError, call, check, compare
+from utils.checks.comparing import FaultError, as_number, call, check, compare, mistake_in_all
 
 RIGHT = torch.arange(6.0).view(2, 3)
 
@@ -37,6 +38,31 @@ def test_a_check_says_what_is_wrong(got, said):
 def test_an_error_in_the_readers_code_is_quoted():
     with pytest.raises(FaultError, match="raised ZeroDivisionError: division by zero"):
         call(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("got", [3, 3.0, np.int64(3), np.float64(3), np.float32(3)])
+def test_a_number_may_be_numpys(got):
+    assert as_number(got, "the count") == 3
+    assert type(as_number(got, "the count")) in (int, float)
+
+
+@pytest.mark.parametrize("got", [None, True, np.bool_(True), "3", torch.tensor(3), np.array([3])])
+def test_what_is_no_number_is_named(got):
+    with pytest.raises(FaultError, match=f"should be a number; got {type(got).__name__}"):
+        as_number(got, "the count")
+
+
+def test_a_whole_number_is_no_float():
+    assert as_number(np.int32(3), "the count", whole=True) == 3
+    with pytest.raises(FaultError, match="should be an int; got float"):
+        as_number(3.0, "the count", whole=True)
+
+
+def test_a_mistake_is_named_only_where_it_explains_all_results():
+    mistakes = [{"doubled": 4, "squared": 4}, {"doubled": 6, "squared": 9}]
+    assert mistake_in_all([4, 9], mistakes) == "squared"
+    assert mistake_in_all([4, 6], mistakes) == "doubled"
+    assert mistake_in_all([4, 7], mistakes) is None
 
 
 def test_a_notebook_shows_an_answer_wrapped_and_without_quotes():

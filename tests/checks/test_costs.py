@@ -9,8 +9,25 @@ from utils.attention import MultiHeadAttention
 from utils.checks import costs
 
 
-def count(D, H, kdim, vdim, bias):
-    return D * (2 * D + kdim + vdim) + 4 * D * bias
+def count(D, H, kdim, vdim, bias, times=1):
+    return D * (2 * D + kdim + vdim) * times + 4 * D * bias
+
+
+def biases_of_inputs(D, H, kdim, vdim, bias):
+    return D * (2 * D + kdim + vdim) + (2 * D + kdim + vdim) * bias
+
+
+def three_by_head(D, H, kdim, vdim, bias):
+    return H * (D * (D + kdim + vdim) + 3 * D * bias) + D * D + D * bias
+
+
+def heads_as_wide_as_the_model(D, H, kdim, vdim, bias):
+    return H * (D * (D + kdim + vdim) + 3 * D * bias) + H * D * D + D * bias
+
+
+def by_chance(D, H, kdim, vdim, bias):
+    """Wrong where kdim is not D, and there it gives the number of a layer without biases."""
+    return count(D, H, kdim, vdim, bias and kdim == D)
 
 
 def count_by_torch(D, H, kdim, vdim, bias):
@@ -21,6 +38,10 @@ def count_by_torch(D, H, kdim, vdim, bias):
 def count_ours(D, H, kdim, vdim, bias):
     layer = MultiHeadAttention(D, H, bias=bias, kdim=kdim, vdim=vdim)
     return sum(p.numel() for p in layer.parameters())
+
+
+def count_in_numpy(*given):
+    return np.int64(count(*given))
 
 
 def count_by_head(D, H, kdim, vdim, bias):
@@ -61,6 +82,10 @@ def work_in_floats(B, T, D, H):
     return [4.0 * B * T * D * D, 2.0 * B * T * T * D]
 
 
+def work_in_numpy(*given):
+    return np.array(work(*given)).tolist()[0], np.float32(work(*given)[1])
+
+
 def pair(scores, r, power=1.0, scale=True, error=lambda left: left.norm(), keep=slice(None)):
     """Queries and keys by SVD; the arguments make the mistakes."""
     U, sizes, Vh = torch.linalg.svd(scores, full_matrices=False)
@@ -98,9 +123,9 @@ def wrong(function, **mistake):
 
 
 RIGHT = {
-    "parameter_count": [count, count_by_torch, count_ours, count_by_head],
+    "parameter_count": [count, count_by_torch, count_ours, count_by_head, count_in_numpy],
     "weights_of_head": [cut, cut_by_view, cut_by_slices],
-    "multiply_adds": [work, work_by_head, work_in_floats],
+    "multiply_adds": [work, work_by_head, work_in_floats, work_in_numpy],
     "low_rank_scores": [pair, pair_split, pair_by_eigenvectors, pair_by_numpy],
 }
 
@@ -111,6 +136,11 @@ WRONG = [
     ("parameter_count", lambda D, H, k, v, b: D * (D + k + v) + 3 * D * b, "last projection is"),
     ("parameter_count", lambda D, H, k, v, b: count(D, H, D, D, b), "kdim and vdim are not used"),
     ("parameter_count", lambda *a: count(*a) * a[1], "grows with num_heads"),
+    ("parameter_count", biases_of_inputs, "D numbers each, not kdim and vdim"),
+    ("parameter_count", lambda D, H, *a: count(D, H, *a, times=H), "the weights grow with"),
+    ("parameter_count", three_by_head, "q, k and v grow with num_heads"),
+    ("parameter_count", heads_as_wide_as_the_model, "each head is D wide here"),
+    ("parameter_count", by_chance, "for D = 12, H = 3, kdim = 5, vdim = 8, bias = True, the count"),
     ("parameter_count", lambda *a: count(*a) + 1, "1,050,625; expected 1,050,624"),
     ("parameter_count", lambda *a: None, "should be a number; got NoneType"),
     ("parameter_count", raises, "raised RuntimeError: the sizes do not fit"),
@@ -152,6 +182,7 @@ WRONG = [
     ("low_rank_scores", lambda s, r: pair(s, r)[:2], "should return three things"),
     ("low_rank_scores", lambda s, r: (pair(s, r)[0], pair(s, r)[1].T, 0), "K should be (7, 2)"),
     ("low_rank_scores", lambda s, r: (None, None, 0), "Q should be (5, 2)"),
+    ("low_rank_scores", wrong(pair, error=lambda left: None), "the error should be a number"),
     ("low_rank_scores", raises, "raised RuntimeError"),
 ]
 

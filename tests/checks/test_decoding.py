@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -151,7 +152,11 @@ def by_cache(room, texts, layers, heads, width):
     return room // (texts * layers * cache.bytes_per_token)
 
 
-@pytest.mark.parametrize("function", [divide, one_after_the_other, by_cache])
+def in_numpy(*given):
+    return np.int64(divide(*given))
+
+
+@pytest.mark.parametrize("function", [divide, one_after_the_other, by_cache, in_numpy])
 def test_tokens_that_fit_accepts(function):
     assert decoding.tokens_that_fit(function) == "Right."
 

@@ -73,6 +73,15 @@ def uniform_where_empty(scores, allowed):
     return filled(scores, allowed, torch.finfo(scores.dtype).min)
 
 
+def rows(allowed):
+    return allowed.any(-1, keepdim=True)
+
+
+def renormalised(scores, allowed):
+    weights = scores.softmax(-1) * allowed
+    return weights / weights.sum(-1, keepdim=True)
+
+
 def stuck(scores, allowed):
     return masks.masked_softmax(scores.detach(), allowed)
 
@@ -113,7 +122,18 @@ WRONG = [
     (masking.masked_softmax, lambda s, a: (s * a).softmax(-1), "the result is wrong at"),
     (masking.masked_softmax, lambda s, a: filled(s, a, -INF), "the empty row is NaN"),
     (masking.masked_softmax, lambda s, a: filled(s, a, -1e9), "attends to all keys alike"),
-    (masking.masked_softmax, lambda s, a: filled(s, a, -1e9) * a, "without overflow"),
+    (masking.masked_softmax, lambda s, a: filled(s, a, -100.0) * a, "with a finite number"),
+    (masking.masked_softmax, lambda s, a: filled(s, a, -6e4) * a, "with a finite number"),
+    (masking.masked_softmax, lambda s, a: filled(s, a, -1e9) * a, "with a finite number"),
+    (masking.masked_softmax, lambda s, a: filled(s.float(), a, -1e30) * a, "with a finite number"),
+    (
+        masking.masked_softmax,
+        lambda s, a: filled(s, a, -100.0) * rows(a),
+        "blocked keys get weight",
+    ),
+    (masking.masked_softmax, lambda s, a: filled(s, a, -1e9) * rows(a), "blocked keys get weight"),
+    (masking.masked_softmax, lambda s, a: filled(s, a, INF) * a, "entries that are NaN"),
+    (masking.masked_softmax, renormalised, "the empty row is NaN"),
     (masking.masked_softmax, uniform_where_empty, "attends to all keys alike"),
     (masking.masked_softmax, additive, "the gradient that reaches the scores is NaN"),
     (masking.masked_softmax, exponentials, "for scores around 90 has 19 entries that are NaN"),

@@ -102,6 +102,11 @@ def padding(lengths, size):
     return of(lengths), of(sorted(lengths))
 
 
+def counted_as_full(order, size):
+    parts = [order[i : i + size] for i in range(0, len(order), size)]
+    return sum(size * max(part) - sum(part) for part in parts)
+
+
 def padding_by_positions(lengths, size):
     result = []
     for order in (list(lengths), sorted(lengths)):
@@ -184,6 +189,8 @@ PADDING = [
     (lambda n, size: (0, 0), "is 0; expected 6"),
     (lambda n, size: tuple(p + sum(n) for p in padding(n, size)), "subtract the tokens"),
     (lambda n, size: padding(n, size)[::-1], "wrong way round"),
+    (lambda n, size: [counted_as_full(i, size) for i in (n, sorted(n))], "counted as full"),
+    (lambda n, size: [padding(i, size)[0] for i in (n, sorted(n)[::-1])], "the longest come first"),
     (lambda n, size: (len(n) * max(n) - sum(n),) * 2, "its own longest"),
     (whole_batches, "is left out"),
     (lambda n, size: padding(n, size)[0], "two numbers"),

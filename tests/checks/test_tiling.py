@@ -135,7 +135,12 @@ def raises(*_):
 RIGHT = {
     "online_step": [step, step_by_log_sum_exp, step_by_scores, step_in_place],
     "one_tile": [read, read_by_keys, read_with_ones],
-    "tiles_visited": [visited, visited_by_pairs, lambda T, w, tile: tiles_of(mask_of(T, w), tile)],
+    "tiles_visited": [
+        visited,
+        visited_by_pairs,
+        lambda T, w, tile: tiles_of(mask_of(T, w), tile),
+        lambda T, w, tile: np.int64(visited(T, w, tile)),
+    ],
 }
 
 WRONG = [

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -121,7 +122,11 @@ def in_loops(logits, labels, smoothing):
     return (sum(losses) / len(losses)).item()
 
 
-@pytest.mark.parametrize("function", [torchs, with_distribution, in_loops])
+def in_numpy(*given):
+    return np.float32(in_loops(*given))
+
+
+@pytest.mark.parametrize("function", [torchs, with_distribution, in_loops, in_numpy])
 def test_smoothed_loss_accepts(function):
     assert translating.smoothed_loss(function) == "Right."
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -103,6 +104,18 @@ def search(D, H, T, S):
     return best * H
 
 
+def search_in_numpy(D, H, T, S):
+    widths = np.arange(H, H * D + 1, H)
+    goal = 2 * (T + S) * D * H * D + 2 * T * S * H * D
+    return widths[abs(2 * (T + S) * widths**2 + 2 * T * S * widths - goal).argmin()]
+
+
+def rounded(D, H, T, S, up=False):
+    """The root of the quadratic equation, always rounded down, or up."""
+    a, b, c = T + S, T * S, -H * D * ((T + S) * D + T * S)
+    return int((math.sqrt(b * b - 4 * a * c) - b) / (2 * a)) // H * H + H * up
+
+
 def search_both_sides(D, H, T, S):
     def cost(W):
         return (T + S) * W * W + T * S * W
@@ -128,7 +141,7 @@ ACCEPTED = [
     (parameters_of_widths, [count, count_by_building, count_by_shapes]),
     (wide_attention, [wide, wide_by_loop, wide_by_the_layer, wide_fused]),
     (absorb_convolution, [absorb, absorb_by_loop, absorb_by_convolution]),
-    (width_of_equal_cost, [search, search_both_sides, solve]),
+    (width_of_equal_cost, [search, search_both_sides, search_in_numpy, solve]),
 ]
 
 FAULTS = [
@@ -186,6 +199,9 @@ FAULTS = [
     (width_of_equal_cost, raises, "your code raised RuntimeError"),
     (width_of_equal_cost, lambda D, H, T, S: 12.0, "whole number"),
     (width_of_equal_cost, lambda D, H, T, S: 3, "multiple of H = 8"),
+    (width_of_equal_cost, lambda D, H, T, S: "12", "should be a number; got str"),
+    (width_of_equal_cost, rounded, "32 (rounded down; the multiple above may be nearer), not 36"),
+    (width_of_equal_cost, lambda *a: rounded(*a, up=True), "232 (rounded up"),
     (width_of_equal_cost, lambda D, H, T, S: D, "as wide"),
     (width_of_equal_cost, lambda D, H, T, S: H * D, "the projections are forgotten"),
     (width_of_equal_cost, lambda D, H, T, S: round(H**0.5 * D / H) * H, "attention is forgotten"),

@@ -1,5 +1,6 @@
 """The checks of writing accept what is right, however it is written, and name what is wrong."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -111,7 +112,11 @@ def all_later_ones(decode, T, vocab_size):
     return False
 
 
-@pytest.mark.parametrize("function", [one_at_a_time, beginnings, all_later_ones])
+def in_numpy(*given):
+    return np.bool_(one_at_a_time(*given))
+
+
+@pytest.mark.parametrize("function", [one_at_a_time, beginnings, all_later_ones, in_numpy])
 def test_looks_ahead_accepts(function):
     assert writing.looks_ahead(function) == "Right."
 
@@ -129,6 +134,15 @@ def compared(first_output, token, tolerance=1e-5):
     return function
 
 
+last_token = compared(lambda T: slice(0, T - 1), -1)
+
+
+def neighbours(decode, T, vocab_size):
+    """Changes every token, and compares the output just before it."""
+    tests = [compared(lambda _, t=t: slice(t - 1, t), t) for t in range(1, T)]
+    return any(test(decode, T, vocab_size) for test in tests)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -136,7 +150,9 @@ def compared(first_output, token, tolerance=1e-5):
         (lambda *_: True, "all that came before does not look ahead"),
         (compared(lambda T: slice(0, T), -1), "does not look ahead"),
         (compared(lambda T: slice(0, T - 1), -1, 0.0), "does not look ahead (beyond rounding)"),
-        (compared(lambda T: slice(1, T - 1), -1), "lets only the first output"),
+        (compared(lambda T: slice(1, T - 1), -1), "lets only output"),
+        (last_token, "lets only output 4 see token 5 does look ahead"),
+        (neighbours, "lets only output 4 see token 6 does look ahead"),
         (compared(lambda T: slice(0, 1), 3), "sees one token ahead does look ahead"),
         (lambda *_: torch.tensor(True), "return True or False; got Tensor"),
         (lambda d, T, V: d(torch.full((1, T), V)) is None, "ids should be (B, T), from 0 to 4"),

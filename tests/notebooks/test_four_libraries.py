@@ -28,7 +28,14 @@ for options in ({}, {"vdim": 3}, {"kdim": 3, "vdim": 20, "bias": False}):
         for masks in (none, spell(some, module.num_heads)):
             for name, gap in differences(in_all_four(module, *inputs, masks)).items():
                 worst[name] = max(worst.get(name, 0.0), float(gap))
-print(json.dumps({"worst": worst, "empty": {n: w[1].tolist() for n, w in head_0.items()}}))
+weights = {}
+for S in (1, 3, 4, 9):  # fewer keys than a head is wide, as many, and more
+    q, k = rng.standard_normal((2, 5, 2, 4)), rng.standard_normal((2, S, 2, 4))
+    powers = np.exp(np.einsum("bthd,bshd->bhts", q, k) / 4**0.5)
+    found = np.asarray(jax_weights(q, k))
+    weights[S] = float(abs(found - powers / powers.sum(-1, keepdims=True)).max())
+empty = {n: w[1].tolist() for n, w in head_0.items()}
+print(json.dumps({"worst": worst, "empty": empty, "weights": weights}))
 """
 
 
@@ -57,6 +64,11 @@ def test_a_query_with_nothing_to_attend_to_fares_as_the_text_says(answer):
     assert answer["empty"].keys() == expected.keys()
     for name, weight in expected.items():
         np.testing.assert_allclose(answer["empty"][name], [weight] * 3, atol=1e-6, err_msg=name)
+
+
+def test_jax_gives_its_weights_however_few_the_keys(answer):
+    assert answer["weights"].keys() == {"1", "3", "4", "9"}
+    assert max(answer["weights"].values()) < 1e-6
 
 
 def test_says_what_to_install_where_a_library_is_missing(monkeypatch):

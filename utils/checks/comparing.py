@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import torch
@@ -56,6 +57,31 @@ def require_parts(result: Any, count: int, parts: str) -> None:
     """Raise ``FaultError`` unless the reader's code returned so many things, as ``parts`` says."""
     if not isinstance(result, tuple | list) or len(result) != count:
         raise FaultError(f"your function should return {parts}.")
+
+
+def as_number(got: Any, what: str, whole: bool = False) -> int | float:
+    """Give the number that the reader's code returned, one of NumPy's too, as Python's own.
+
+    Raise ``FaultError`` if it is none, or, with ``whole``, if it is no integer.
+    """
+    if isinstance(got, bool) or not isinstance(got, Integral if whole else Real):
+        kind = "an int" if whole else "a number"
+        raise FaultError(f"{what} should be {kind}; got {type(got).__name__}.")
+    return int(got) if isinstance(got, Integral) else float(got)
+
+
+def mistake_in_all(got: Sequence[float], mistakes: Sequence[Mapping[str, float]]) -> str | None:
+    """Give the sentence that explains the results of all cases, if there is one.
+
+    One case alone may come out alike by chance, and then the sentence would be a false one.
+
+    Parameters
+    ----------
+    got : what the reader's code returned, for each case
+    mistakes : for each case, from a sentence that names a mistake to the result that it gives
+    """
+    pairs = list(zip(got, mistakes, strict=True))
+    return next((said for said in mistakes[0] if all(g == m[said] for g, m in pairs)), None)
 
 
 def compare(

@@ -5,13 +5,21 @@ Shapes: B sequences, T queries, S keys, H heads, D = H * D_head.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from utils.checks.comparing import FaultError, call, check, compare, require_parts
+from utils.checks.comparing import (
+    FaultError,
+    as_number,
+    call,
+    check,
+    compare,
+    mistake_in_all,
+    require_parts,
+)
 
 
 @check
@@ -21,7 +29,8 @@ def parameter_count(function: Callable[..., Any]) -> None:
     The layer is ``torch.nn.MultiheadAttention`` with these arguments; the result is an int.
     """
     cases = [(512, 8, 512, 512, True), (12, 1, 12, 12, True), (12, 6, 12, 12, True)]
-    cases += [(12, 3, 12, 12, False), (12, 3, 5, 7, True), (6, 2, 9, 4, False)]
+    cases += [(12, 3, 12, 12, False), (12, 3, 5, 8, True), (6, 2, 9, 4, False)]
+    found = []
     for D, H, kdim, vdim, bias in cases:
         layer = nn.MultiheadAttention(D, H, bias=bias, kdim=kdim, vdim=vdim)
         right = sum(parameter.numel() for parameter in layer.parameters())
@@ -32,10 +41,23 @@ def parameter_count(function: Callable[..., Any]) -> None:
             "the bias of the last projection is missing.": matrices + 3 * D * bias,
             "the last projection is missing.": right - D * D - D * bias,
             "kdim and vdim are not used.": 4 * D * D + vectors,
+            "the biases of key and value have D numbers each, not kdim and vdim.": (
+                matrices + (2 * D + kdim + vdim) * bias
+            ),
             "it grows with num_heads; a head is D / H wide, so all of them are D.": right * H,
+            "the weights grow with num_heads; a head is D / H wide, so all of them are D.": (
+                matrices * H + vectors
+            ),
+            "q, k and v grow with num_heads; a head is D / H wide, so all of them are D.": (
+                (right - D * D - D * bias) * H + D * D + D * bias
+            ),
+            "each head is D wide here; a head is D / H wide, so all of them are D.": (
+                (right - D * bias) * H + D * bias
+            ),
         }
         what = f"for D = {D}, H = {H}, kdim = {kdim}, vdim = {vdim}, bias = {bias}, the count"
-        _compare_whole(call(function, D, H, kdim, vdim, bias), right, what, mistakes)
+        found.append((call(function, D, H, kdim, vdim, bias), right, what, mistakes))
+    _compare_whole(found)
 
 
 @check
@@ -76,6 +98,7 @@ def multiply_adds(function: Callable[..., Any]) -> None:
     The result is two ints: those of the four projections, and those of attention (both products,
     all heads). A product of (n, m) with (m, p) takes n * m * p.
     """
+    first, second = [], []
     for B, T, D, H in [(1, 10, 8, 1), (1, 10, 8, 4), (3, 20, 16, 2), (2, 128, 512, 8)]:
         result = call(function, B, T, D, H)
         require_parts(result, 2, "two numbers: projections and attention")
@@ -89,7 +112,7 @@ def multiply_adds(function: Callable[..., Any]) -> None:
             "the projections do not grow with H; a head is D / H wide.": projections * H,
             "every token of every sequence is projected: B * T of them.": 4 * T * D * D,
         }
-        _compare_whole(result[0], projections, f"{sizes}the projections' work", wrong)
+        first.append((result[0], projections, f"{sizes}the projections' work", wrong))
         wrong = {
             flops: 2 * attention,
             "there are two products, for the scores and for the mixing.": attention // 2,
@@ -98,7 +121,9 @@ def multiply_adds(function: Callable[..., Any]) -> None:
             "the scores of one sequence are T by T: the work grows with T * T.": 2 * B * T * D,
             "the number of sequences, B, is missing.": 2 * T * T * D,
         }
-        _compare_whole(result[1], attention, f"{sizes}attention's work", wrong)
+        second.append((result[1], attention, f"{sizes}attention's work", wrong))
+    _compare_whole(first)
+    _compare_whole(second)
 
 
 @check
@@ -134,13 +159,15 @@ def low_rank_scores(function: Callable[..., Any]) -> None:
             "this is the sum of the singular values left out; sum their squares.": left.sum(),
             "the error is a share of the scores; give it as it is.": left.norm() / scores.norm(),
         }
-        compare(torch.as_tensor(error), left.norm(), f"for r = {r}, the error", mistakes, atol=1e-4)
+        what = f"for r = {r}, the error"
+        error = error if isinstance(error, Tensor) else torch.tensor(as_number(error, what))
+        compare(error, left.norm(), what, mistakes, atol=1e-4)
 
 
-def _compare_whole(got: Any, expected: int, what: str, mistakes: Mapping[str, int]) -> None:
-    """Compare a count exactly; name the mistake if it is a known one."""
-    if isinstance(got, bool) or not isinstance(got, int | float):
-        raise FaultError(f"{what} should be a number; got {type(got).__name__}.")
-    if got != expected:
-        named = [said for said, wrong in mistakes.items() if got == wrong]
-        raise FaultError(named[0] if named else f"{what} is {got:,}; expected {expected:,}.")
+def _compare_whole(cases: Sequence[tuple[Any, int, str, Mapping[str, int]]]) -> None:
+    """Compare counts exactly, each with what it should be, its name, and what mistakes give."""
+    found = [as_number(got, what) for got, _, what, _ in cases]
+    said = mistake_in_all(found, [mistakes for *_, mistakes in cases])
+    for got, (_, expected, what, _) in zip(found, cases, strict=True):
+        if got != expected:
+            raise FaultError(said or f"{what} is {got:,}; expected {expected:,}.")

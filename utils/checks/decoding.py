@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from utils.checks.comparing import FaultError, call, check, compare, require_parts
+from utils.checks.comparing import FaultError, as_number, call, check, compare, require_parts
 
 
 @check
@@ -90,9 +90,7 @@ def tokens_that_fit(function: Callable[..., Any]) -> None:
     """
     for sizes in [(2**30, 5, 24, 32, 128), (16 * 2**30, 7, 80, 8, 128), (10**6, 2, 3, 1, 64)]:
         room, texts, layers, heads, width = sizes
-        got = call(function, *sizes)
-        if isinstance(got, bool) or not isinstance(got, int | float):
-            raise FaultError(f"the result should be a number; got {type(got).__name__}.")
+        got = as_number(call(function, *sizes), "the result")
         a_token = 2 * 2 * layers * heads * width
         expected = room // (texts * a_token)
         mistakes = {

@@ -100,6 +100,7 @@ def masked_softmax(function: Function) -> None:
     _softmax(function, 90 + 9 * scores, allowed, "the result for scores around 90")
     allowed[1, 0] = False
     _softmax(function, scores, allowed, "the result where one row is empty")
+    _softmax(function, torch.full_like(scores, -3e38), allowed, "the result for scores of -3e38")
     _softmax(function, scores.half(), allowed, "the result in float16", atol=2e-3)
 
 
@@ -112,12 +113,21 @@ def _softmax(run: Function, scores: Tensor, allowed: Tensor, what: str, atol: fl
     got = call(run, theirs, allowed.clone())
     plain = scores.double().softmax(-1)
     turned = scores.double().masked_fill(allowed, BLOCKED)
+    finite = scores.double().masked_fill(~allowed, -100.0).softmax(-1)
     mistakes = {
+        "you filled with a finite number, and allowed scores may be lower: fill with -inf.": (
+            finite * allowed
+        ),
+        "blocked keys get weight where scores are low: fill with -inf, not with a number.": (
+            finite * ~empty
+        ),
         "the mask has no effect.": plain,
         "the mask is the wrong way round: True means *allowed*.": turned.softmax(-1),
         "the softmax runs over the queries, not over the last axis.": blocked.softmax(-2),
         "you blocked after the softmax, so the rows no longer sum to one.": plain * allowed,
-        "the empty row is NaN: the softmax of a row of -inf is 0 / 0.": blocked.softmax(-1),
+        "the empty row is NaN: its weights have no sum to divide by, and 0 / 0 is NaN.": (
+            blocked.softmax(-1)
+        ),
         "the empty row attends to all keys alike, not to none.": expected + empty * 0.25,
     }
     compare(got, expected.detach(), what, mistakes, atol)

@@ -12,7 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from utils.checks.comparing import FaultError, call, check, compare, require_parts
+from utils.checks.comparing import (
+    FaultError,
+    call,
+    check,
+    compare,
+    mistake_in_all,
+    require_parts,
+)
 
 Do = Callable[..., Any]  # what the reader wrote
 Work = tuple[int, str]  # multiply-adds that are enough, and what was done if there are more
@@ -117,22 +124,37 @@ def padding_tokens(function: Do) -> None:
     when documents are taken in the order given, and when they are sorted by length first.
     """
     cases = [([5, 1, 4, 2], 2), ([3, 9, 2, 7, 7, 1, 8, 6], 3), ([4, 4, 3], 2), ([6], 4)]
+    results = []
     for lengths, size in cases:
-        result = call(function, list(lengths), size)
-        require_parts(result, 2, "two numbers: as given, and sorted")
-        orders = [lengths, sorted(lengths)]
-        for got, order, other in zip(result, orders, reversed(orders), strict=True):
-            what = f"for lengths {order} in batches of {size}, the padding"
-            right, whole = _padding(order, size), order[: len(order) // size * size]
-            mistakes = {
-                "these are all positions; subtract the tokens.": right + sum(order),
-                "the last batch, which may be smaller, is left out.": _padding(whole, size),
-                "a batch is padded to its own longest document.": _padding(order, len(order)),
-                "the two orders are the wrong way round.": _padding(other, size),
-            }
-            if call(float, got) != right:
-                named = [said for said, wrong in mistakes.items() if float(got) == wrong]
-                raise FaultError(named[0] if named else f"{what} is {got}; expected {right}.")
+        results.append(call(function, list(lengths), size))
+        require_parts(results[-1], 2, "two numbers: as given, and sorted")
+    for i in range(2):
+        found = [call(float, result[i]) for result in results]
+        known = [_wrong_paddings(*case, is_sorted=bool(i)) for case in cases]
+        named = mistake_in_all(found, known)
+        for got, (lengths, size) in zip(found, cases, strict=True):
+            order = sorted(lengths) if i else lengths
+            if got != (right := _padding(order, size)):
+                what = f"for lengths {order} in batches of {size}, the padding"
+                raise FaultError(named or f"{what} is {got:g}; expected {right}.")
+
+
+def _wrong_paddings(lengths: list[int], size: int, is_sorted: bool) -> dict[str, int]:
+    orders = [lengths, sorted(lengths)]
+    order, other = (orders[is_sorted], orders[not is_sorted])
+    right, whole = _padding(order, size), order[: len(order) // size * size]
+    missing = -len(order) % size * max(order[len(whole) :], default=0)
+    known = {
+        "these are all positions; subtract the tokens.": right + sum(order),
+        "the last batch, which may be smaller, is left out.": _padding(whole, size),
+        "the last batch, which may be smaller, is counted as full.": right + missing,
+        "a batch is padded to its own longest document.": _padding(order, len(order)),
+        "the two orders are the wrong way round.": _padding(other, size),
+    }
+    if is_sorted:
+        longest_first = _padding(order[::-1], size)
+        known["sort the shortest first; the longest come first here."] = longest_first
+    return known
 
 
 def _padding(lengths: list[int], size: int) -> int:

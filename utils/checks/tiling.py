@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from utils.checks.comparing import FaultError, call, check, compare, require_parts
+from utils.checks.comparing import FaultError, as_number, call, check, compare, require_parts
 
 LOWEST = torch.finfo(torch.float32).min  # the largest score before any was read
 
@@ -116,9 +116,7 @@ def tiles_visited(function: Callable[..., Any]) -> None:
             "the window is one too narrow; it holds `window` keys.": _count(narrower, tile),
             "these are pairs; count tiles.": int(seen.sum()),
         }
-        got = call(function, T, window, tile)
-        if isinstance(got, bool) or not isinstance(got, int):
-            raise FaultError(f"the count should be an int; got {type(got).__name__}.")
+        got = as_number(call(function, T, window, tile), "the count", whole=True)
         if got != right:
             named = [said for said, wrong in mistakes.items() if got == wrong]
             sizes = f"for T = {T}, window = {window}, tile = {tile}"

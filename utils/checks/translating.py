@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import torch
@@ -102,9 +103,9 @@ def smoothed_loss(function: Callable[..., Any]) -> None:
                 -((1 - smoothing) * of_label + smoothing * log_p.sum(1))[count].mean()
             ),
         }
-        if isinstance(got, int | float):
-            got = torch.tensor(float(got))
         what = f"with smoothing {smoothing}, the loss"
+        if isinstance(got, Real):
+            got = torch.tensor(float(got))
         if isinstance(got, Tensor) and got.numel() == 1:
             if all(abs(got - x) > 1e-4 for x in (loss, *mistakes.values())):
                 raise FaultError(f"{what} is {got.item():.3f} instead of {loss.item():.3f}.")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from utils.checks.comparing import FaultError, call, check, compare
+from utils.checks.comparing import FaultError, as_number, call, check, compare, mistake_in_all
 
 B, T, D, H, VDIM = 2, 4, 6, 3, 5
 CHANNELS = D // H
@@ -123,26 +123,41 @@ def width_of_equal_cost(function: Callable[..., Any]) -> None:
     which the multiply-adds of a standard layer with T queries and S keys come nearest to those of
     the layer with wide heads.
     """
-    for D, H, T, S in [(64, 8, 128, 128), (16, 4, 16, 16), (32, 4, 1, 500), (48, 2, 64, 8)]:
-        got = call(function, D, H, T, S)
-        if not isinstance(got, int) or got % H:
+    cases = [(64, 8, 128, 128), (16, 4, 16, 16), (32, 4, 1, 500), (48, 2, 64, 8)]
+    widths, rights, mistakes = [], [], []
+    for D, H, T, S in cases:
+        got = as_number(call(function, D, H, T, S), "the width")
+        if got % H:
             raise FaultError(f"the width is a whole number and a multiple of H = {H}; got {got}.")
-        right = _nearest(D, H, 2 * (T + S), 2 * T * S)
-        mistakes = {
-            "the attention is forgotten": _nearest(D, H, 1, 0),
-            "all keys are counted as queries": _nearest(D, H, 4 * T, 2 * T * T),
-            "one product for T × S is forgotten": _nearest(D, H, 2 * (T + S), T * S),
-            "the projections are forgotten": H * D,
-            "the layer with wide heads is as wide": D,
-        }
+        work = 2 * (T + S), 2 * T * S
+        widths.append(got)
+        rights.append(_nearest(D, H, *work))
+        mistakes.append(
+            {
+                "rounded down; the multiple above may be nearer": _below(D, H, *work),
+                "rounded up; the multiple below may be nearer": _below(D, H, *work) + H,
+                "the attention is forgotten": _nearest(D, H, 1, 0),
+                "all keys are counted as queries": _nearest(D, H, 4 * T, 2 * T * T),
+                "one product for T × S is forgotten": _nearest(D, H, 2 * (T + S), T * S),
+                "the projections are forgotten": H * D,
+                "the layer with wide heads is as wide": D,
+            }
+        )
+    why = mistake_in_all(widths, mistakes)
+    for (D, H, T, S), got, right in zip(cases, widths, rights, strict=True):
         if got != right:
-            hint = next((f" ({why})" for why, wrong in mistakes.items() if wrong == got), "")
+            hint = f" ({why})" if why else ""
             raise FaultError(f"D = {D}, H = {H}, T = {T}, S = {S}: {got}{hint}, not {right}.")
 
 
 def _nearest(D: int, H: int, projections: int, attention: int) -> int:
     """The multiple of H whose cost is nearest to that of wide heads in a model of width D."""
+    below = _below(D, H, projections, attention)
     goal = projections * D * H * D + attention * H * D
-    return min(
-        range(H, H * D + 1, H), key=lambda W: abs(projections * W * W + attention * W - goal)
-    )
+    return min((below, below + H), key=lambda W: abs(projections * W * W + attention * W - goal))
+
+
+def _below(D: int, H: int, projections: int, attention: int) -> int:
+    """The largest multiple of H whose cost is no more than that of wide heads."""
+    goal = projections * D * H * D + attention * H * D
+    return max(W for W in range(0, H * D + 1, H) if projections * W * W + attention * W <= goal)

@@ -1,0 +1,71 @@
+"""What is wrong with the cells of a chapter whatever they give: marks in the text, lost names."""
+
+import ast
+import re
+
+import nbformat
+import pytest
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from tools.notebooks import chapters
+
+MARKDOWN = MarkdownIt().enable("table").use(dollarmath_plugin)
+every_chapter = pytest.mark.parametrize("path", chapters([]), ids=lambda path: path.stem)
+
+
+def stars_shown(text):
+    """Give the pieces of text that a page shows with an asterisk which is not escaped."""
+    tokens = MARKDOWN.parse(text.replace(r"\*", ""))
+    pieces = [piece for token in tokens for piece in token.children or []]
+    return [piece.content for piece in pieces if piece.type == "text" and "*" in piece.content]
+
+
+def trees(nb):
+    """Give number and syntax tree of the code cells, without the lines that only IPython reads."""
+    for number, cell in enumerate(nb.cells):
+        if cell.cell_type == "code":
+            yield number, ast.parse(re.sub(r"(?m)^(\s*)[%!].*", r"\1pass", cell.source))
+
+
+def assigned(tree):
+    """Give the names that a cell assigns at its own level, in loops too, but not in functions."""
+    if isinstance(tree, ast.Name) and isinstance(tree.ctx, ast.Store):
+        yield tree.id
+    scopes = ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.comprehension
+    for child in ast.iter_child_nodes(tree):
+        if not isinstance(child, scopes):
+            yield from assigned(child)
+
+
+def lost_functions(nb):
+    """Give cell and name where a function of an earlier cell gets another meaning."""
+    functions, lost = set(), []
+    for number, tree in trees(nb):
+        own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        lost += [(number, name) for name in assigned(tree) if name in functions - own]
+        functions |= own
+    return lost
+
+
+@every_chapter
+def test_no_asterisk_is_left_in_the_text(path):
+    nb = nbformat.read(path, as_version=4)
+    texts = [cell.source for cell in nb.cells if cell.cell_type == "markdown"]
+    assert [shown for text in texts for shown in stars_shown(text)] == []
+
+
+def test_an_asterisk_that_closes_nothing_is_seen():
+    assert stars_shown("*before* Writing*); after*") == [" Writing*); after*"]
+    assert stars_shown(r"*before* Writing); *after* $a*b$ `a * b` \* done") == []
+
+
+@every_chapter
+def test_an_earlier_cell_can_run_again_as_no_function_is_lost(path):
+    assert lost_functions(nbformat.read(path, as_version=4)) == []
+
+
+def test_a_function_that_is_lost_is_seen():
+    cells = ["def f(): f = 1\ng = [f for f in [f]]", "for f in []: pass", "f, x = 1, 2\nf(x)"]
+    nb = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    assert lost_functions(nb) == [(1, "f"), (2, "f")]
