@@ -45,7 +45,8 @@ def training(result: dict[str, Any], device: str) -> Part:
     lines = [
         f"{settings['documents']} {CORPORA[settings['source']]} an epoch in batches of 32, each "
         f"cut at 512 tokens; {settings['epochs']} epochs. Every way starts from the same weights "
-        "and sees the same batches. Seconds are from end to end: the batches, the steps, and the "
+        "and sees the same batches. Ours is `FastMultiHeadAttention`, since one query asks. "
+        "Seconds are from end to end: the batches, the steps, and the "
         f"accuracy on the documents for validation after each epoch.{star} “Times as fast” is the "
         "ratio of the first row's seconds to these. Within each epoch all ways take turns: of the "
         "ratios of single epochs the table has the median, with the smallest and the largest in "

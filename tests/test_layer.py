@@ -156,14 +156,15 @@ def test_without_a_batch_output_and_gradients_equal_pytorchs(layer_class, averag
 
 @all_layers
 @pytest.mark.parametrize("queries_keys", [(T, S), (1, 60)])
-def test_is_causal_blocks_later_keys_beside_another_mask(layer_class, queries_keys):
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_is_causal_blocks_later_keys_beside_another_mask(layer_class, queries_keys, need_weights):
     queries, keys = queries_keys
     layer = layer_class.from_torch(torch_layer())
     given, padding = inputs(queries=queries, keys=keys), make_masks(*queries_keys)["padding bool"]
     later = torch.ones(queries, keys).triu(1).bool()
-    expected = layer(**given, **padding, attn_mask=later)
-    for got, wanted in zip(layer(**given, **padding, is_causal=True), expected, strict=True):
-        torch.testing.assert_close(got, wanted, **TIGHT)
+    call = {**given, **padding, "need_weights": need_weights}
+    expected = layer(**call, attn_mask=later)
+    torch.testing.assert_close(layer(**call, is_causal=True), expected, **TIGHT)
 
 
 @all_layers
