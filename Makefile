@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PINS := requirements.txt constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-anywhere lint notebooks bench serve address constraints clean
+.PHONY: help book test test-anywhere lint notebooks bench serve constraints clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -29,17 +29,18 @@ test: lint ## lint, then every test
 test-anywhere: $(BIN)/python ## the tests without the slow ones, in a dozen surroundings: half an hour
 	$(BIN)/python -m tools.anywhere
 
-lint: $(VENV)/.dev ## format, lint, types, spelling, workflows
+lint: $(VENV)/.dev ## format, lint, imports, types, spelling, workflows
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 	$(BIN)/codespell
 	$(BIN)/zizmor --offline --quiet .github
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else \
 		echo "actionlint is not installed here, so only zizmor has read the workflows."; fi
 
-notebooks: $(VENV)/.appendix ## execute chapters in place and stamp them (some: CHAPTERS="08 09")
-	$(BIN)/python -m tools.notebooks execute $(CHAPTERS)
+notebooks: $(VENV)/.appendix ## execute the stale chapters (all: ALL=1, some: CHAPTERS="08 09")
+	$(BIN)/python -m tools.notebooks execute $(if $(ALL),--all) $(CHAPTERS)
 
 bench: $(VENV)/.bench ## measure training, layers and translation: fifty minutes on two quiet cores
 	$(BIN)/python -m benchmarks training
@@ -48,9 +49,6 @@ bench: $(VENV)/.bench ## measure training, layers and translation: fifty minutes
 
 serve: book ## build the book and serve it at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
-
-address: $(VENV)/.book ## move the course: make address URL=https://github.com/OWNER/NAME
-	$(BIN)/python -m tools.address $(URL)
 
 constraints: | $(BIN)/python ## pin all requirements anew, for every Python and platform
 	$(PIP) uv

@@ -2,34 +2,34 @@
 
 Every benchmark compares things within one run: they take turns, and the table gives medians,
 quartiles and ratios. Seconds alone say more about the machine than about the code. How to time,
-to count and to measure memory is in ``utils.timing``, ``utils.costs`` and ``utils.memory``.
+to count and to measure memory is in ``utils.measure``.
 
-``machine``         what the numbers were measured on
-``report``          the JSON files in ``results/``
+``python -m benchmarks layers``: one layer, as several libraries write it
 
-``cases``           the shapes at which layers are compared, and the work that each asks for
-``shared_weights``  the weights that all layers of a comparison share
-``peers``           a layer that takes part; ours and PyTorch's
-``floors``          the work that none of them can do without
-``libraries``       the same layer as other libraries write it
-``agreement``       the proof that all are the same function
-``layers``          the benchmark of that name
+    ``cases``      the shapes, the weights that all share, and a layer that takes part
+    ``peers``      the layers: ours, PyTorch's, other libraries'; a new one is one entry here
+    ``floors``     the work that none of them can do without
+    ``layers``     the benchmark: all are the same function, and take turns
 
-``documents``       the batches of chapter 8
-``reshaped``        the usual layer, and the same with the fused kernel
-``variants``        the classifier of chapter 8 in seven ways
-``steps``           a single training step: time, parts, memory
-``precision``       the same training in double precision
-``training``        the benchmark of that name
+``python -m benchmarks training``: the classifier of chapter 8, in seven ways
 
-``multi30k``        sentences in English and German
-``subwords``        one vocabulary for both, and batches of sentences of about one length
-``resumable``       a training that goes on after a kill
-``bleu``            BLEU by sacrebleu
-``translation``     the benchmark of that name
+    ``variants``   the seven ways
+    ``reshaped``   the usual layer, and the same with the fused kernel
+    ``epochs``     the batches, and whole trainings that take turns
+    ``training``   the benchmark: whole trainings and single steps
 
-``screen``          the tables that a benchmark prints
-``chapters``        how long each chapter took when it was executed
-``pictures``        what was measured, drawn
-``page``            the book's page of measurements, written from ``results/``
+``python -m benchmarks translation``: English to German, trained and tested at full size
+
+    ``multi30k``     the sentences, and BLEU by sacrebleu
+    ``subwords``     one vocabulary for both, and batches of sentences of about one length
+    ``resumable``    a training that goes on after a kill
+    ``translation``  the benchmark
+
+``python -m benchmarks page``: what was measured, as a page of the book
+
+    ``report``     the JSON files in ``results/``, with machine, versions and date
+    ``chapters``   how long each chapter took when it was executed
+    ``parts``      tables and sentences of each benchmark, for the screen and for the page
+    ``pictures``   what was measured, drawn
+    ``page``       the page: the sentences of ``texts/``, filled with what was found
 """

@@ -6,17 +6,16 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
 
-from benchmarks import report, screen
-from benchmarks.machine import choose_device
-from benchmarks.page import write_page
-from utils.costs import Peak, measure_peak
+from benchmarks import report
+from benchmarks.page import PARTS, write_page
+from utils.measure import Peak, measure_peak
 
-# The table for the screen, those for the file, the settings, and the sentences beneath the table.
-Result = tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, object], list[str]]
+Found = tuple[dict[str, pd.DataFrame], dict[str, Any]]  # tables and settings, for the file
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "_build" / "benchmarks"
 
@@ -28,7 +27,7 @@ def main(arguments: list[str] | None = None) -> None:
         print("Written:", write_page())
         return
     start = time.perf_counter()
-    device, sentences = choose_device(asked.device)
+    device, sentences = report.choose_device(asked.device)
     print(*sentences, sep="\n", end="\n" if sentences else "")
     if threads := getattr(asked, "threads", None):
         torch.set_num_threads(threads)
@@ -37,18 +36,19 @@ def main(arguments: list[str] | None = None) -> None:
     like = "bfloat16" if fast else "float32"
     dtype = DTYPES[asked.dtype or like]
     peak = measure_peak(device, dtype, asked.quick)
-    table, tables, settings, notes = asked.run(asked, device, dtype, peak)
-    print(table.to_string(index=False))
-    print(*notes, sep="\n", end="\n" if notes else "")
-    rates = f"{peak.flops / 1e12:.2f} TFLOP/s, {peak.bytes / 1e9:.0f} GB/s"
-    print(f"Measured peak: {rates} ({asked.dtype or like}).")
+    tables, settings = asked.run(asked, device, dtype, peak)
     settings |= {"dtype": asked.dtype or like, "quick": asked.quick}
     settings["seconds"] = round(time.perf_counter() - start)
+    result = report.make(asked.name, device, settings, peak, tables)
+    part = PARTS[asked.name](result, device.type)
+    print(part.table.to_string(index=False), *part.notes, sep="\n")
+    rates = f"{peak.flops / 1e12:.2f} TFLOP/s, {peak.bytes / 1e9:.0f} GB/s"
+    print(f"Measured peak: {rates} ({asked.dtype or like}).")
     shorter = asked.name == "translation" and asked.epochs
     if (asked.quick or asked.case or shorter) and not asked.write:
         print("Not all of it was run, so nothing is written; --write writes it nevertheless.")
     else:
-        print("Written:", report.write(asked.name, device, settings, peak, tables))
+        print("Written:", report.write(f"{asked.name}-{device.type}", result))
         print("Written:", write_page())
 
 
@@ -102,7 +102,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def _layers(
     asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
-) -> Result:
+) -> Found:
     from benchmarks.cases import CASES, QUICK_CASES
     from benchmarks.layers import compare_layers
 
@@ -111,15 +111,15 @@ def _layers(
         sys.exit(f"No shape's name holds {asked.case!r}.")
     budget = 0.0 if asked.quick else asked.budget
     rows, notes = compare_layers(cases, device, dtype, peak, budget)
-    return screen.layers_table(rows), {"layers": rows}, {"budget": budget, "notes": notes}, notes
+    return {"layers": rows}, {"budget": budget, "notes": notes}
 
 
 def _training(
     asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
-) -> Result:
-    from benchmarks.documents import load_documents
+) -> Found:
+    from benchmarks.epochs import load_documents
     from benchmarks.training import compare_variants
-    from utils import data
+    from utils.data import NEWS
 
     epochs = min(2, asked.epochs) if asked.quick else asked.epochs
     slow = min(epochs, asked.slow_epochs)
@@ -127,23 +127,22 @@ def _training(
     limit, length = (64, 32) if asked.quick else (None, 512)
     documents = load_documents(epochs, device, limit, length)
     tables = compare_variants(documents, slow, device, peak, budget, memory=not asked.quick)
-    settings: dict[str, object] = {
+    settings = {
         "epochs": epochs,
         "slow_epochs": slow,
         "documents": documents.count,
-        "source": data.last_source,
+        "source": NEWS.source,
         "step_shape": list(documents.largest[0].shape),
         "batches_seconds": round(documents.seconds, 4),
         "budget": budget,
     }
-    return screen.training_table(tables), tables, settings, screen.training_notes(tables)
+    return tables, settings
 
 
 def _translation(
     asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
-) -> Result:
-    from benchmarks.bleu import load_sacrebleu
-    from benchmarks.multi30k import load_pairs
+) -> Found:
+    from benchmarks.multi30k import load_pairs, load_sacrebleu
     from benchmarks.translation import Translation, shorten, translation_settings
 
     settings = translation_settings(device, asked.quick) | {"dtype": str(dtype).split(".")[1]}
@@ -157,8 +156,7 @@ def _translation(
         task = Translation(shorten(data) if asked.quick else data, settings, device, folder)
     except (RuntimeError, ValueError) as error:
         sys.exit(str(error))
-    tables, found = task.run()
-    return screen.translation_table(tables), tables, found, screen.translation_notes(tables, found)
+    return task.run()
 
 
 if __name__ == "__main__":

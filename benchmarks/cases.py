@@ -1,10 +1,19 @@
-"""The shapes at which layers are compared, and the work that each asks for."""
+"""What all layers of a comparison share: a shape, the weights, and how they are called."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
-from utils.costs import multiply_adds
+import torch
+from torch import Tensor, nn
+
+from utils.measure import multiply_adds
+
+Kind = Literal["ours", "peer", "floor"]
+Asked = Literal["none", "mean", "all"]
+Answer = tuple[Tensor, Tensor | None]
 
 
 @dataclass(frozen=True)
@@ -53,3 +62,78 @@ CASES = (
     *(Case(1, 1, S, 512, 8) for S in (512, 1024, 2048, 4096, 8192)),
 )
 QUICK_CASES = (Case(2, 12, 12, 16, 2), Case(2, 12, 12, 16, 2, causal=True), Case(2, 1, 24, 16, 2))
+
+
+class Projection(NamedTuple):
+    """Weight (D, D) and bias (D,) of one projection."""
+
+    weight: Tensor
+    bias: Tensor
+
+
+def reference(case: Case, device: torch.device, dtype: torch.dtype) -> nn.MultiheadAttention:
+    """Draw the weights that all peers share, as PyTorch's layer; its biases are not zero."""
+    torch.manual_seed(0)
+    module = nn.MultiheadAttention(case.embed_dim, case.num_heads, batch_first=True)
+    with torch.no_grad():
+        for bias in (module.in_proj_bias, module.out_proj.bias):
+            bias.normal_(std=0.1)
+    return module.to(device, dtype)
+
+
+def without_biases(module: nn.MultiheadAttention) -> nn.MultiheadAttention:
+    """Give PyTorch's layer with the same weights and biases of zero."""
+    copy = nn.MultiheadAttention(module.embed_dim, module.num_heads, batch_first=True)
+    copy.to(module.out_proj.weight).load_state_dict(module.state_dict())
+    with torch.no_grad():
+        for bias in (copy.in_proj_bias, copy.out_proj.bias):
+            bias.zero_()
+    return copy
+
+
+def projections(module: nn.MultiheadAttention) -> dict[str, Projection]:
+    """Give weight and bias of the projections "q", "k", "v" and "out"."""
+    pairs = zip(module.in_proj_weight.chunk(3), module.in_proj_bias.chunk(3), strict=True)
+    found = {name: Projection(*pair) for name, pair in zip("qkv", pairs, strict=True)}
+    return found | {"out": Projection(module.out_proj.weight, module.out_proj.bias)}
+
+
+def copy_weights(linear: nn.Linear, projection: Projection) -> None:
+    """Set a projection's weight, and its bias if it has one."""
+    with torch.no_grad():
+        linear.weight.copy_(projection.weight)
+        if linear.bias is not None:
+            linear.bias.copy_(projection.bias)
+
+
+def copy_all(linears: Sequence[nn.Linear], module: nn.MultiheadAttention) -> None:
+    """Set the projections of query, key, value and output, in this order."""
+    for linear, projection in zip(linears, projections(module).values(), strict=True):
+        copy_weights(linear, projection)
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A layer that is ready to be called with the queries (B, T, D) and the keys (B, S, D).
+
+    It returns the output, (B, T, D), and the weights: None, or (B, T, S) if the mean over the heads
+    is asked for, or (B, H, T, S). ``biased`` says whether its projections add biases.
+    """
+
+    name: str
+    asked: Asked
+    call: Callable[[Tensor, Tensor], Answer]
+    modules: Sequence[nn.Module] = ()
+    more: Sequence[nn.Parameter] = ()  # that no module has
+    biased: bool = True
+    kind: Kind = "peer"
+
+    @property
+    def parameters(self) -> list[nn.Parameter]:
+        """The parameters that the call uses."""
+        return [*(p for module in self.modules for p in module.parameters()), *self.more]
+
+    def train(self, mode: bool) -> None:
+        """Put the peer's modules into training mode, or out of it."""
+        for module in self.modules:
+            module.train(mode)

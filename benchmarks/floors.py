@@ -9,9 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.cases import Case
-from benchmarks.peers import Answer, Peer
-from benchmarks.shared_weights import projections
+from benchmarks.cases import Answer, Case, Peer, projections
 
 
 class _Mixed(torch.autograd.Function):
@@ -54,7 +52,7 @@ def floors(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
     def three(query: Tensor, x: Tensor) -> Answer:
         return fuse(F.linear(query, q_w, q_b), F.linear(x, k_w, k_b), F.linear(x, v_w, v_b))
 
-    yield Peer("floor", "floor", "none", three, flat)
+    yield Peer("floor", "none", three, more=flat, kind="floor")
     if case.is_self:
         weight = nn.Parameter(torch.cat([q_w, k_w, v_w]).detach())
         bias = nn.Parameter(torch.cat([q_b, k_b, v_b]).detach())
@@ -62,7 +60,7 @@ def floors(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
         def packed(query: Tensor, x: Tensor) -> Answer:
             return fuse(*F.linear(x, weight, bias).chunk(3, dim=-1))
 
-        yield Peer("floor, packed", "floor", "none", packed, [weight, bias, o_w, o_b])
+        yield Peer("floor, packed", "none", packed, more=[weight, bias, o_w, o_b], kind="floor")
     else:
 
         def absorbed(query: Tensor, x: Tensor) -> Answer:
@@ -78,4 +76,4 @@ def floors(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
             return F.linear(heads.transpose(0, 1).reshape(B, T, D) + v_b, o_w, o_b), None
 
         used = [q_w, q_b, k_w, v_w, v_b, o_w, o_b]
-        yield Peer("floor, absorbed", "floor", "none", absorbed, used)
+        yield Peer("floor, absorbed", "none", absorbed, more=used, kind="floor")

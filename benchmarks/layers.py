@@ -7,19 +7,16 @@ from typing import Any
 
 import pandas as pd
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
-from benchmarks.agreement import differences_from_torch
-from benchmarks.cases import Case
+from benchmarks.cases import Case, Peer, reference, without_biases
 from benchmarks.floors import floors
-from benchmarks.libraries import library_peers
-from benchmarks.peers import Peer, ours, torch_peers
-from benchmarks.shared_weights import reference
-from utils.costs import Peak
-from utils.timing import interleave, quartiles, ratio
+from benchmarks.peers import build_peers, torch_peers
+from utils.measure import Peak, interleave, quartiles, ratio
 
 PASSES = {"forward": False, "both": True}  # both: forward and backward
+TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}  # of the largest value
 FINAL = 1.25  # who takes at most so many times as long as the first of its kind is timed longer
 
 
@@ -77,8 +74,8 @@ def _one(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Check and time all peers at one case."""
     module = reference(case, device, dtype)
-    more, missing = library_peers(case, module)
-    found = [*floors(case, module), *ours(case, module), *torch_peers(case, module), *more]
+    more, missing = build_peers(case, module)
+    found = [*floors(case, module), *more]
     if case.causal and backward:
         found = [peer for peer in found if peer.asked == "none"]
     peers = {f"{peer.name}, {peer.asked}": peer for peer in found}
@@ -91,12 +88,62 @@ def _one(
     for peer in found:
         peer.train(backward)
     with torch.set_grad_enabled(backward):
-        differences = differences_from_torch(case, peers, module, query, x, grad)
+        differences = _differences_from_torch(case, peers, module, query, x, grad)
         steps = {key: _step(peer, query, x, grad) for key, peer in peers.items()}
         times = interleave(steps, device, budget / 3, fewest=1)
         final_steps = {key: steps[key] for key in _finalists(peers, times)}
         finals = interleave(final_steps, device, budget * 2 / 3, shortest=0.05, fewest=4)
     return _rows(peers, times, finals, differences), missing
+
+
+def _differences_from_torch(
+    case: Case,
+    peers: dict[str, Peer],
+    module: nn.MultiheadAttention,
+    query: Tensor,
+    x: Tensor,
+    grad: Tensor | None,
+) -> dict[str, float]:
+    """Give the largest difference of outputs, weights and gradients from PyTorch's layer.
+
+    A peer whose projections add no biases is compared with PyTorch's layer with biases of zero.
+
+    Parameters
+    ----------
+    peers : the layers, by name, ready to be called with ``query`` and ``x``
+    grad : Tensor of the output's shape, to be led back to both; None compares no gradients
+
+    Raises
+    ------
+    ArithmeticError
+        if one is further off than rounding explains, so that it is another function
+    """
+    expected: dict[tuple[str, bool], list[Tensor]] = {}
+    modules = {True: module, False: without_biases(module)}
+
+    def results(peer: Peer) -> list[Tensor]:
+        output, weights = peer.call(query, x)
+        found = [output, *([] if weights is None else [weights])]
+        if grad is not None:
+            inputs = [x] if query is x else [x, query]
+            found += torch.autograd.grad(output, inputs, grad)
+        return [tensor.detach() for tensor in found]
+
+    differences = {}
+    for key, peer in peers.items():
+        kind = (peer.asked, peer.biased)
+        if kind not in expected:
+            candidates = torch_peers(case, modules[peer.biased])
+            torch_peer = next(other for other in candidates if other.asked == peer.asked)
+            torch_peer.train(grad is not None)
+            expected[kind] = results(torch_peer)
+        differences[key] = 0.0
+        for got, wanted in zip(results(peer), expected[kind], strict=True):
+            gap = (got - wanted).abs().max().item()
+            if not gap <= TOLERANCE[x.dtype] * max(1.0, wanted.abs().max().item()):
+                raise ArithmeticError(f"{key} at {case.name} is another function: off by {gap:.1e}")
+            differences[key] = max(differences[key], gap)
+    return differences
 
 
 def _step(peer: Peer, query: Tensor, x: Tensor, grad: Tensor | None) -> Callable[[], object]:

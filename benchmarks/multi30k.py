@@ -1,15 +1,17 @@
-"""Multi30k: 31,014 descriptions of pictures, each in English and in German.
+"""Multi30k: 31,014 descriptions of pictures, each in English and in German; and how it is scored.
 
-29,000 are to learn from, 1,014 to watch the training, and 1,000 (test 2016) to test.
+29,000 are to learn from, 1,014 to watch the training, and 1,000 (test 2016) to test. BLEU is what
+sacrebleu counts.
 
-Source: Elliott, Frank, Sima'an and Specia 2016, "Multi30K: Multilingual English-German Image
-Descriptions".
+Sources: Elliott, Frank, Sima'an and Specia 2016, "Multi30K: Multilingual English-German Image
+Descriptions"; Post 2018, "A Call for Clarity in Reporting BLEU Scores".
 """
 
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from datasets import load_dataset
 
@@ -57,3 +59,42 @@ def load_pairs(source: str = "en", target: str = "de") -> dict[str, Pairs]:
             raise ValueError(f"{place}: {split} has no sentences, or an empty one.")
         found[split] = pairs
     return found
+
+
+class Score(NamedTuple):
+    """BLEU from 0 to 100, and the signature that says how it was counted."""
+
+    bleu: float
+    signature: str
+
+
+def score(translations: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Score:
+    """Count BLEU over all sentences, against one reference for each.
+
+    Many papers count lower-cased text. That gives a higher number, which the signature tells.
+
+    Raises
+    ------
+    RuntimeError
+        if sacrebleu is not installed
+    """
+    metric = load_sacrebleu().BLEU(lowercase=lowercase)
+    found = metric.corpus_score(list(translations), [list(references)])
+    return Score(found.score, str(metric.get_signature()))
+
+
+def load_sacrebleu() -> Any:
+    """Give the module that counts.
+
+    Raises
+    ------
+    RuntimeError
+        if sacrebleu is not installed
+    """
+    try:
+        from sacrebleu.metrics import bleu
+    except ImportError as error:
+        raise RuntimeError(
+            "BLEU is counted by sacrebleu, which is not installed here: pip install sacrebleu"
+        ) from error
+    return bleu

@@ -1,47 +1,33 @@
 """The book's page of measurements, written from ``benchmarks/results/``: no number is typed.
 
-The same results give the same bytes.
+Its sentences are in ``texts/``, with names in braces for what was found. The same results give the
+same bytes.
 """
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
+import pandas as pd
 
-from benchmarks import chapters, report
-from benchmarks.markdown import DEVICES, FOLDER, table
-from benchmarks.page_layers import layers
-from benchmarks.page_training import training
-from benchmarks.page_translation import translation
-from utils.plots import DescribedFigure
+from benchmarks import chapters, parts, report
+from benchmarks.parts import DEVICES, UNITS, Part
+from benchmarks.pictures import plain
+from utils.figures import DescribedFigure
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "book" / "measurements.md"
+FOLDER = "_static/measurements"
+PAGE = Path(__file__).resolve().parents[1] / "book" / "measurements.md"
 PICTURES = PAGE.parent / FOLDER
-PARTS = {
-    "training": ("A classifier, trained in seven ways", training),
-    "layers": ("One layer against its peers", layers),
-    "translation": ("A Transformer that translates", translation),
+TEXTS = Path(__file__).parent / "texts"
+PARTS: dict[str, Callable[[dict[str, Any], str], Part]] = {
+    "training": parts.training,
+    "layers": parts.layers,
+    "translation": parts.translation,
 }
-OPENING = """\
-% Written by `python -m benchmarks page` from benchmarks/results/; what is changed here is lost.
-
-# Measurements
-
-How fast is the course's layer, next to the same function as others write it, and how well does a
-Transformer made of it translate? This page shows what was measured, where and when.
-[Chapter 11](../notebooks/11-fast-attention.ipynb) says where each factor comes from, and
-[chapter 14](../notebooks/14-encoder-decoder.ipynb) builds the Transformer.
-
-Things that are compared take turns within one run, so that what disturbs the machine disturbs all
-alike. What counts are the ratios: seconds say as much about the machine as about the code. Measure
-your own with `make bench`, which writes this page anew."""
-TIMES = """\
-What each chapter took when it was last executed from its first cell to its last, in a fresh kernel.
-On another machine it takes longer or shorter."""
 
 
 def write_page() -> Path:
@@ -57,48 +43,71 @@ def write_page() -> Path:
 
 def make_page() -> tuple[str, dict[str, DescribedFigure]]:
     """Give the page's text, and its pictures by name."""
-    lines: list[str] = [OPENING]
+    texts: dict[str, str] = {}
     figures: dict[str, DescribedFigure] = {}
-    for name, (title, part) in PARTS.items():
-        lines.append(f"## {title}\n\n`python -m benchmarks {name}`")
+    for name in PARTS:
+        found = []
         for device, word in DEVICES.items():
-            if (result := report.read(f"{name}-{device}")) is None:
-                lines.append(
+            if result := report.read(f"{name}-{device}"):
+                text, drawn = make_part(name, result, device)
+                found.append(f"### On a {word}\n\n{text}")
+                figures |= drawn
+            else:
+                found.append(
                     f"On a {word} nothing has been measured yet: "
                     f"`python -m benchmarks {name} --device {device}` would."
                 )
-                continue
-            lines.append(f"### On a {word}")
-            with mpl.rc_context():
-                mpl.rcdefaults()  # whatever was drawn before, and however it is set up here
-                more, drawn = part(result, device)
-            lines += more
-            figures |= drawn
-    lines += ["## Execution times", TIMES, _times()]
-    return "\n\n".join(lines) + "\n", figures
+        texts[name] = "\n\n".join(found)
+    times, together = chapters.times()
+    return fill("page", {**texts, "chapters": times, "together": together}) + "\n", figures
 
 
-def _times() -> str:
-    """Give the table of the chapters, in the book's order, and what they take together."""
-    found = (report.read(chapters.NAME) or {"chapters": {}})["chapters"]
-    rows, total, processors = [], 0.0, set()
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        row = {"chapter": f"[{_title(path)}](../notebooks/{path.name})"}
-        if kept := found.get(path.stem):
-            total += kept["seconds"]
-            processors.add(f"{kept['processor']} ({kept['cores']} cores)")
-            rows.append(row | {"seconds": f"{kept['seconds']:.0f}", "on": kept["date"]})
-        else:
-            rows.append(row | {"seconds": "", "on": "not measured yet"})
-    if not processors:
-        return table(rows)
-    together = f"Together: {total / 60:.0f} minutes, on {' and '.join(sorted(processors))}."
-    return f"{table(rows)}\n\n{together}"
+def make_part(
+    name: str, result: dict[str, Any], device: str
+) -> tuple[str, dict[str, DescribedFigure]]:
+    """Give the text about one result, and its pictures by name."""
+    part = PARTS[name](result, device)
+    with mpl.rc_context():
+        mpl.rcdefaults()  # whatever was drawn before, and however it is set up here
+        figures = part.draw()
+    fields = result["settings"] | part.fields | {"few-queries-picture": ""}
+    for key, figure in figures.items():
+        few = "One sequence; width and heads as in the table."
+        caption = few if key == "few-queries" else measured(result, device)
+        file = f"{FOLDER}/{key}-{device}.svg"
+        picture = f":::{{figure}} {file}\n:alt: {figure.alt}\n\n{caption}\n:::"
+        fields[f"{key}-picture"] = picture
+    return fill(name, fields), {f"{key}-{device}": figure for key, figure in figures.items()}
 
 
-def _title(path: Path) -> str:
-    """Give the heading of a chapter."""
-    first = json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"]
-    text = first if isinstance(first, str) else "".join(first)
-    heading = re.match(r"# (.+)", text)
-    return heading[1].strip() if heading else path.stem
+def fill(name: str, fields: Mapping[str, Any]) -> str:
+    """Fill the braces of texts/NAME.md; a paragraph of which nothing is left goes."""
+    text = (TEXTS / f"{name}.md").read_text(encoding="utf-8")
+    frames = {key: table(value) for key, value in fields.items() if isinstance(value, pd.DataFrame)}
+    return re.sub(r"\n{3,}", "\n\n", text.format_map({**fields, **frames})).strip()
+
+
+def table(rows: pd.DataFrame) -> str:
+    """Write a table of Markdown; all columns but the first line up on the right.
+
+    Only the cells of the first column break into lines: a table too wide for a phone scrolls.
+    """
+    lines = [[*map(str, rows.columns)], ["---", *["---:"] * (rows.shape[1] - 1)]]
+    for first, *others in rows.to_numpy().tolist():
+        whole = [cell.replace(" ", "\u00a0").replace("–", "–\u2060") for cell in others]
+        lines.append([first, *whole])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def measured(result: dict[str, Any], device: str) -> str:
+    """Say when and on what a result was measured."""
+    machine, peak = result["machine"], result["peak"]
+    on = [machine["processor"], f"threads: {machine['threads']}", machine["instructions"]]
+    name = machine["gpu"] or ", ".join(map(str, on))
+    libraries = ", ".join(f"{key} {value}" for key, value in result["versions"].items())
+    unit, size = UNITS[device]
+    return (
+        f"Measured on {result['date']}: {name}; {result['settings']['dtype']}. Measured peak: "
+        f"{plain(peak['flops'] / size)} {unit}, {plain(1e-9 * peak['bytes'])} GB/s. "
+        f"Versions: {libraries}."
+    )

@@ -7,24 +7,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from utils.plots import PALETTE, DescribedFigure
+from benchmarks import peers
+from utils.figures import INK, PALETTE, PAPER, DescribedFigure
 
-# Colour and marker of each library; the shape tells what the colour alone would.
-STYLES = {
-    "ours": (PALETTE[1], "o"),
-    "torch.nn": (PALETTE[0], "^"),
-    "BERT": (PALETTE[2], "s"),
-    "x-transformers": (PALETTE[3], "D"),
-    "llms-from-scratch": (PALETTE[5], "P"),
-}
 PASSES = {"forward": "forward", "both": "forward and backward"}
-
-
-def library(name: str) -> str:
-    """Give the library of a layer: "BERT" for "BERT, sdpa"."""
-    return name.split(",")[0]
 
 
 def plain(value: float, _: object = None) -> str:
@@ -35,14 +23,15 @@ def plain(value: float, _: object = None) -> str:
 def draw_training(variants: pd.DataFrame, epochs: int, where: str) -> DescribedFigure:
     """Draw a mark for each way to compute the classifier: seconds from end to end.
 
-    ``variants`` has a row for each, with ``speedup``, the ratio of these seconds.
+    ``variants`` is what ``compare_totals`` gives.
     """
     title = f"The news classifier, {epochs} epochs ({where})"
     figure, axes = plt.subplots(figsize=(6, 0.42 * len(variants) + 1.2))
+    libraries = {library.name: library for library in peers.LIBRARIES}
     said = []
-    for place, row in enumerate(variants.to_dict("records")):
-        colour, marker = STYLES["ours" if row["variant"] in ("ours", "bag") else "torch.nn"]
-        axes.plot(row["seconds"], place, marker, color=colour, markersize=9)
+    for place, row in enumerate(variants.reset_index().to_dict("records")):
+        who = libraries["ours" if row["variant"] in ("ours", "bag") else "torch.nn"]
+        axes.plot(row["seconds"], place, who.marker, color=who.colour, markersize=9)
         label = f"{plain(row['seconds'])} s, {plain(row['speedup'])}× as fast"
         axes.annotate(
             label,
@@ -50,7 +39,7 @@ def draw_training(variants: pd.DataFrame, epochs: int, where: str) -> DescribedF
             (9, 0),
             textcoords="offset points",
             va="center",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},  # hides the grid's line
+            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1},  # hides the grid's line
         )
         said.append(f"{row['name']} {label}")
     axes.set_yticks(range(len(variants)), variants["name"])
@@ -70,11 +59,12 @@ def draw_layers(rows: pd.DataFrame, where: str) -> DescribedFigure:
     cases = list(dict.fromkeys(best["case"]))
     figure, panels = plt.subplots(1, 2, figsize=(8.5, 0.36 * len(cases) + 1.9), sharey=True)
     for axes, (passes, name) in zip(panels, PASSES.items(), strict=True):
-        axes.axvline(1, color="black", linewidth=1)
-        for who, (colour, marker) in reversed(STYLES.items()):  # ours on top
-            some = best[(best["pass"] == passes) & (best["library"] == who)]
+        axes.axvline(1, color=INK, linewidth=1)
+        for who in reversed(peers.LIBRARIES):  # ours on top
+            some = best[(best["pass"] == passes) & (best["library"] == who.name)]
             places = [cases.index(case) for case in some["case"]]
-            axes.plot(some["to_floor"], places, marker, color=colour, label=who, markersize=7)
+            style: dict[str, Any] = {"color": who.colour, "label": who.name, "markersize": 7}
+            axes.plot(some["to_floor"], places, who.marker, **style)
         axes.set(title=name, xlabel="times the floor")
         axes.grid(axis="y", alpha=0.4)
         _logarithmic(axes, "x", ticks=(1, 2, 5))
@@ -86,11 +76,11 @@ def draw_layers(rows: pd.DataFrame, where: str) -> DescribedFigure:
     figure.suptitle(title)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     said = []
-    for who in STYLES:
+    for who in peers.LIBRARIES:
         for passes, name in PASSES.items():
-            ratios = best.loc[(best["pass"] == passes) & (best["library"] == who), "to_floor"]
+            ratios = best.loc[(best["pass"] == passes) & (best["library"] == who.name), "to_floor"]
             if len(ratios):
-                said.append(f"{who}, {name}: {ratios.min():.2f} to {ratios.max():.2f}")
+                said.append(f"{who.name}, {name}: {ratios.min():.2f} to {ratios.max():.2f}")
     return DescribedFigure(
         figure,
         f"{title}: a mark for each library at each of {len(cases)} shapes. "
@@ -106,16 +96,16 @@ def draw_few_queries(rows: pd.DataFrame, where: str) -> DescribedFigure:
     some = some[(some["pass"] == "forward") & alone].sort_values("keys")
     figure, axes = plt.subplots(figsize=(7.5, 4.2))
     said = []
-    for who, (colour, marker) in STYLES.items():
-        line = some[some["library"] == who]
+    for who in peers.LIBRARIES:
+        line = some[some["library"] == who.name]
         if line.empty:
             continue
-        axes.plot(line["keys"], line["ms"], f"-{marker}", color=colour, label=who)
+        axes.plot(line["keys"], line["ms"], f"-{who.marker}", color=who.colour, label=who.name)
         first, last = line.iloc[0], line.iloc[-1]
-        said.append(f"{who} from {first['ms']:.3g} to {last['ms']:.3g} ms")
+        said.append(f"{who.name} from {first['ms']:.3g} to {last['ms']:.3g} ms")
     beneath = rows[(rows["kind"] == "floor") & rows["case"].isin(some["case"])]
     floor = beneath[beneath["pass"] == "forward"].groupby("keys", as_index=False)["ms"].min()
-    axes.plot(floor["keys"], floor["ms"], "--", color="black", label="floor")
+    axes.plot(floor["keys"], floor["ms"], "--", color=INK, label="floor")
     _logarithmic(axes, "x")
     _logarithmic(axes, "y")
     axes.set_xticks(floor["keys"], [f"{keys:,}" for keys in floor["keys"]])
@@ -126,10 +116,32 @@ def draw_few_queries(rows: pd.DataFrame, where: str) -> DescribedFigure:
     return DescribedFigure(figure, f"{title}, a line for each library. {ends}: {'; '.join(said)}.")
 
 
+def draw_translation(epochs: pd.DataFrame, test: dict[str, Any], where: str) -> DescribedFigure:
+    """Draw the BLEU of the validation split over the epochs, and that of the test split."""
+    title = f"Multi30k, English to German: BLEU after each epoch ({where})"
+    figure, axes = plt.subplots(figsize=(7.5, 4))
+    axes.plot(epochs["epoch"], epochs["bleu"], "-o", color=PALETTE[0], label="validation, greedy")
+    axes.axhline(
+        test["bleu"], color=PALETTE[1], linestyle="--",
+        label="test 2016, beam search, once at the end",
+    )  # fmt: skip
+    axes.set(title=title, xlabel="epoch", ylabel="BLEU", ylim=(0, None))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(alpha=0.4)
+    axes.legend(loc="lower right")
+    each = ", ".join(f"{bleu:.1f}" for bleu in epochs["bleu"])
+    alt = f"{title}. Validation, from the first epoch on: {each}. Test: {test['bleu']:.1f}."
+    return DescribedFigure(figure, alt)
+
+
 def _best(rows: pd.DataFrame) -> pd.DataFrame:
     """Of each library keep the layer that was fastest where no weights were asked for."""
     asked = rows[(rows["asked"] == "none") & (rows["kind"] != "floor")]
-    asked = asked.assign(library=asked["name"].map(library))
+    asked = asked.assign(library=asked["name"].str.split(",").str[0])  # of "BERT, sdpa"
+    unknown = set(asked["library"]) - {library.name for library in peers.LIBRARIES}
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        raise ValueError(f"{names} was measured, but has no entry in benchmarks.peers.LIBRARIES.")
     return asked.sort_values("ms", kind="stable").drop_duplicates(
         ["case", "pass", "library"]
     ).sort_index()  # fmt: skip

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 
 from benchmarks.subwords import PairOfIds, length_batches, pad
 from utils.files import replacing
-from utils.transformer import Transformer
-from utils.translation import linear_rate, translation_loss
+from utils.models import Transformer
+from utils.training import gradient_steps, linear_rate, translation_loss
 
 State = dict[str, Any]  # tensors, numbers, words, and lists and dicts of these
 
@@ -59,6 +61,9 @@ class Training:
         self.optimizer = torch.optim.Adam(model.parameters(), 1.0, (0.9, 0.98), 1e-9, fused=True)
         batches = len(length_batches(pairs, settings["tokens"]))
         self.steps = settings["epochs"] * batches
+        rate = partial(linear_rate, steps=self.steps, highest=settings["rate"],
+                       warmup=settings["warmup"])  # fmt: skip
+        self.schedule = LambdaLR(self.optimizer, lambda step: rate(step + 1))
         self.state: State = {
             "step": 0, "epoch": 1, "position": 0, "loss_sum": 0.0, "tokens": 0, "seconds": 0.0,
             "core_seconds": 0.0, "resumed": 0, "history": [], "best": {}, "last": [],
@@ -102,10 +107,16 @@ class Training:
         state, settings = self.state, self.settings
         seed = settings["seed"] * 1_000_003 + state["epoch"]
         batches = length_batches(self.pairs, settings["tokens"], seed)
-        self.model.train()
+        pairs = (self._pairs(rows) for rows in batches[state["position"] :])
         clock = Clock(state)
-        for rows in batches[state["position"] :]:
-            self._step(rows)
+        for (_, target), loss in gradient_steps(
+            self.model, pairs, self._loss, self.optimizer, self.schedule, max_norm=1.0
+        ):
+            count = int((target[:, 1:] != self.model.padding_idx).sum())
+            state["step"] += 1
+            state["position"] += 1
+            state["loss_sum"] += loss.item() * count
+            state["tokens"] += count
             bar.update()
             if state["step"] % self.every == 0 and state["position"] < len(batches):
                 clock.note()
@@ -128,25 +139,12 @@ class Training:
         bar.set_postfix(loss=f"{row['loss']:.3f}", bleu=f"{row['bleu']:.1f}")
         self.save()
 
-    def _step(self, rows: Sequence[int]) -> None:
-        state, settings = self.state, self.settings
-        source, target = (ids.to(self.device) for ids in pad(self.pairs, rows))
-        count = int((target[:, 1:] != self.model.padding_idx).sum())
-        for group in self.optimizer.param_groups:
-            steps, rate = self.steps, settings["rate"]
-            group["lr"] = linear_rate(state["step"] + 1, steps, rate, settings["warmup"])
-        with lower_precision(self.device, settings["dtype"]):
-            loss = translation_loss(self.model, source, target, settings["label_smoothing"])
-        self.optimizer.zero_grad()
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        if not norm.isfinite():
-            raise FloatingPointError("the gradient is no longer finite: lower the learning rate.")
-        self.optimizer.step()
-        state["step"] += 1
-        state["position"] += 1
-        state["loss_sum"] += loss.item() * count
-        state["tokens"] += count
+    def _pairs(self, rows: Sequence[int]) -> list[Tensor]:
+        return [ids.to(self.device) for ids in pad(self.pairs, rows)]
+
+    def _loss(self, model: Transformer, source: Tensor, target: Tensor) -> Tensor:
+        with lower_precision(self.device, self.settings["dtype"]):
+            return translation_loss(model, source, target, self.settings["label_smoothing"])
 
     def save(self) -> None:
         """Write the checkpoint, in one step."""
@@ -154,6 +152,7 @@ class Training:
             "settings": self.settings,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state_dict(),
             "random": torch.get_rng_state(),
             "gpu_random": torch.cuda.get_rng_state_all() if self.device.type == "cuda" else [],
         }
@@ -179,6 +178,7 @@ class Training:
             )
         self.model.load_state_dict(found.pop("model"))
         self.optimizer.load_state_dict(found.pop("optimizer"))
+        self.schedule.load_state_dict(found.pop("schedule"))
         torch.set_rng_state(found.pop("random").cpu())
         for index, random in enumerate(found.pop("gpu_random")):
             torch.cuda.set_rng_state(random.cpu(), index)

@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
 
-from utils.characters import BEGIN, END, PADDING
+from utils.data import BEGIN, END, PADDING, pad_rows
 
 PairOfIds = tuple[list[int], list[int]]
 Batch = tuple[Tensor, Tensor]  # ids (B, S) and (B, T), padded at their ends
@@ -116,10 +116,5 @@ def length_batches(
 
 def pad(pairs: Sequence[PairOfIds], rows: Sequence[int]) -> Batch:
     """Give the ids of these pairs, padded at their ends."""
-    source, target = (
-        torch.nn.utils.rnn.pad_sequence(
-            [torch.tensor(pairs[i][side]) for i in rows], batch_first=True, padding_value=PADDING
-        )
-        for side in (0, 1)
-    )
+    source, target = (pad_rows([pairs[i][side] for i in rows]) for side in (0, 1))
     return source, target

@@ -2,28 +2,33 @@
 
 Every variant starts from the same weights and sees the same batches. The variants take turns, an
 epoch each. What an epoch takes is all that it needs: making its batches, the steps, and the
-accuracy on the documents for validation.
+accuracy on the documents for validation. A single step is timed as well, its parts and its memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import torch
-from torch import Tensor, nn
-from tqdm import tqdm
+import torch.nn.functional as F
+from torch import Tensor
 
-from benchmarks.documents import Batch, Documents
-from benchmarks.precision import double_losses
-from benchmarks.steps import BASELINE, step_memory, step_numbers, step_table, time_steps
-from benchmarks.variants import VARIANTS, build, build_optimizer, train_epoch
-from utils.costs import Peak
-from utils.timing import seconds
+from benchmarks.epochs import BASELINE, Documents, double_losses, train_in_turns
+from benchmarks.variants import (
+    EMBED_DIM,
+    NUM_HEADS,
+    VARIANTS,
+    build,
+    build_optimizer,
+    training_step,
+)
+from utils.measure import Peak, interleave, multiply_adds, peak_memory, quartiles, ratio
 
+FLOOR = "floor"
 SLOW = ("loop", "reshaped")
-COLUMNS = ("epoch", "seconds", "step_seconds", "train_loss", "val_accuracy", "logits_difference")
 
 
 def compare_variants(
@@ -76,56 +81,39 @@ def compare_variants(
     }
 
 
-def train_in_turns(
-    documents: Documents, epochs: dict[str, int], device: torch.device
-) -> tuple[pd.DataFrame, dict[str, list[float]]]:
-    """Train each variant for its number of epochs; in each epoch all have a turn.
+def compare_totals(variants: pd.DataFrame, epochs: pd.DataFrame) -> pd.DataFrame:
+    """Add the ratios of whole trainings, and those of single epochs, to the table of variants.
+
+    The two are not the same: a disturbed epoch counts in full in a total, and hardly in a median.
+
+    Parameters
+    ----------
+    variants, epochs : DataFrames, the tables of these names from ``compare_variants``
 
     Returns
     -------
-    epochs : DataFrame with a row for each variant and epoch: ``seconds`` (making the batches, the
-        steps, the validation), ``step_seconds`` (the steps alone), mean ``train_loss``, and
-        ``val_accuracy`` and ``logits_difference`` (the largest from the baseline's) on the
-        documents for validation. Epoch 0 is before training
-    losses : dict with the loss of each step, for each variant
+    DataFrame with a row for each variant, by its name, and with ``speedup``, the seconds of the
+    baseline by its own; ``to_floor``, its own by those of the floor; and ``epoch_speedup``, the
+    median over the epochs of the baseline's seconds by its own, with the least and the largest of
+    these ratios as ``epoch_speedup_low`` and ``epoch_speedup_high``
     """
-    sizes = (documents.vocab_size, documents.num_classes, device)
-    models = {name: build(name, *sizes) for name in epochs}
-    optimizers = {name: build_optimizer(model) for name, model in models.items()}
-    losses: dict[str, list[float]] = {name: [] for name in epochs}
-    labels = torch.cat([batch_labels for _, batch_labels in documents.validation])
-    making = documents.seconds / len(documents.epochs)
-    rows = []
-    with tqdm(total=sum(epochs.values()), desc="training", ncols=78) as bar:
-        for epoch in range(max(epochs.values()) + 1):
-            turn = [name for name in epochs if epoch <= epochs[name]]
-            first = epoch % len(turn)
-            logits: dict[str, Tensor] = {}
-            found: dict[str, tuple[float, ...]] = {}
-            for name in turn[first:] + turn[:first]:
-                steps: list[Tensor] = []
-                step_seconds = loss = float("nan")
-                if epoch:
-                    batches = documents.epochs[epoch - 1]
-                    train = partial(train_epoch, models[name], optimizers[name], batches, steps)
-                    step_seconds = seconds(train, device)
-                    losses[name] += torch.stack(steps).tolist()
-                    loss = sum(losses[name][-len(steps) :]) / len(steps)
-                    bar.update()
-                validate = partial(_validate, name, models[name], documents.validation, logits)
-                taken = making + step_seconds + seconds(validate, device)
-                found[name] = (taken, step_seconds, loss)
-            for name in turn:
-                right = (logits[name].argmax(-1) == labels).double().mean().item()
-                gap = (logits[name] - logits[BASELINE]).abs().max().item()
-                rows.append((name, epoch, *found[name], right, gap))
-    return pd.DataFrame(rows, columns=["variant", *COLUMNS]), losses
+    found = variants.set_index("variant")
+    seconds = found["seconds"]
+    trained = epochs[epochs["epoch"] > 0]
+    wide = trained.pivot(index="epoch", columns="variant", values="seconds")[seconds.index]
+    ratios = wide.rdiv(wide[BASELINE], axis="index")
+    return found.assign(
+        speedup=seconds[BASELINE] / seconds,
+        to_floor=seconds / seconds[FLOOR],
+        epoch_speedup=ratios.median(),
+        epoch_speedup_low=ratios.min(),
+        epoch_speedup_high=ratios.max(),
+    )
 
 
-@torch.no_grad()
-def _validate(name: str, model: nn.Module, batches: list[Batch], logits: dict[str, Tensor]) -> None:
-    model.eval()
-    logits[name] = torch.cat([model(ids) for ids, _ in batches])
+def largest_difference(losses: pd.DataFrame) -> float:
+    """Give the largest difference of a mean loss from that of the first column."""
+    return float(losses.sub(losses.iloc[:, 0], axis=0).abs().to_numpy().max())
 
 
 def _differences(
@@ -141,3 +129,93 @@ def _differences(
         "logits_before": gaps.iloc[0],
         "logits_after": gaps.iloc[-1],
     }
+
+
+def time_steps(documents: Documents, device: torch.device, budget: float) -> pd.DataFrame:
+    """Time a step of every variant on one batch, and the parts of a step of ours, in turns.
+
+    The learning rate is 0, so that thousands of steps on one batch leave the weights as they are;
+    the optimiser's work is the same.
+
+    Returns
+    -------
+    DataFrame with a row for each round and a column for each variant, and "ours, forward", "ours,
+    backward" and "ours, optimiser": seconds. The backward pass is what it adds to the forward pass
+    """
+    ids, labels = documents.largest
+    functions: dict[str, Callable[[], object]] = {}
+    for name in VARIANTS:
+        model = build(name, documents.vocab_size, documents.num_classes, device)
+        optimizer = build_optimizer(model, learning_rate=0.0)
+        functions[name] = partial(training_step, model, optimizer, ids, labels)
+    ours = build("ours", documents.vocab_size, documents.num_classes, device)
+    optimizer = build_optimizer(ours, learning_rate=0.0)
+    training_step(ours, optimizer, ids, labels)  # so that there are gradients
+
+    def forward() -> Tensor:
+        return F.cross_entropy(ours(ids), labels)
+
+    def backward() -> None:
+        ours.zero_grad()
+        forward().backward()
+
+    functions["ours, forward"] = forward
+    functions["ours, backward"] = backward
+    functions["ours, optimiser"] = optimizer.step
+    times = interleave(functions, device, budget, shortest=0.1)
+    times["ours, backward"] -= times["ours, forward"]
+    return times
+
+
+def step_table(times: pd.DataFrame) -> pd.DataFrame:
+    """Give a row for each column of the times: milliseconds and the ratio to the floor."""
+    rows = [
+        {"part": part, **quartiles(1e3 * times[part], "ms"), **ratio(times, part, FLOOR, "ratio")}
+        for part in times.columns.astype(str)
+    ]
+    return pd.DataFrame(rows)
+
+
+def step_numbers(
+    name: str, times: pd.DataFrame, documents: Documents, peak: Peak
+) -> dict[str, Any]:
+    """Give milliseconds, ratios to baseline and floor, and operations a second, of one variant.
+
+    The operations are those of the attention layer's products, forward and backward, for the rows
+    that are asked for, in the order that needs fewer. The bag and the floor do other work.
+    """
+    found: dict[str, Any] = {
+        **quartiles(1e3 * times[name], "step_ms"),
+        **ratio(times, BASELINE, name, "step_speedup"),
+        **ratio(times, name, FLOOR, "step_to_floor"),
+    }
+    variant = VARIANTS[name]
+    if variant.change or not variant.same:
+        return found
+    B, T = documents.largest[0].shape
+    # Two operations for each multiply-add, and two products backward for each one forward.
+    flops = 6 * multiply_adds(B, variant.queries or T, T, EMBED_DIM, NUM_HEADS)
+    rate = flops / (1e-3 * found["step_ms"])
+    return found | {"tflops": rate / 1e12, "of_peak": rate / peak.flops}
+
+
+def step_memory(name: str, documents: Documents, device: torch.device) -> float:
+    """Give the most memory that training steps need beyond the model's, in MiB.
+
+    They are taken in a process of its own, on random tokens in the shape of the largest batch.
+    """
+    B, T = documents.largest[0].shape
+    setup = f"""
+        import torch
+        from benchmarks.variants import build, build_optimizer, training_step
+
+        device = torch.device({device.type!r})
+        model = build({name!r}, {documents.vocab_size}, {documents.num_classes}, device)
+        optimizer = build_optimizer(model)
+        ids = torch.randint({documents.vocab_size}, ({B}, {T}), device=device)
+        ids[:, 0] = 0
+        labels = torch.randint({documents.num_classes}, ({B},), device=device)
+        training_step(model, optimizer, ids[:2, :9], labels[:2])
+    """
+    statement = "for _ in range(3): training_step(model, optimizer, ids, labels)"
+    return peak_memory(statement, setup, device.type)

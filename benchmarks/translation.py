@@ -16,22 +16,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from benchmarks.bleu import score
-from benchmarks.multi30k import Pairs
+from benchmarks.multi30k import Pairs, score
 from benchmarks.resumable import Training
 from benchmarks.subwords import PairOfIds, Subwords, encode_pairs, length_batches, pad
-from utils.attention import MultiHeadAttention
-from utils.blocks import DecoderBlock, EncoderBlock
-from utils.decoding import beam_search, greedy
-from utils.experiments import code_hash
-from utils.transformer import Transformer
-from utils.translation import linear_rate, translation_loss
+from utils.models import Transformer, beam_search, greedy
+from utils.training import code_hash, translation_loss
 
-# What makes the weights: a checkpoint that other code has made is refused.
-CODE = (
-    Transformer, EncoderBlock, DecoderBlock, MultiHeadAttention, translation_loss, linear_rate,
-    Training._step, Training._epoch, length_batches, pad,
-)  # fmt: skip
 Validate = Callable[[Transformer], dict[str, float]]
 
 # What is not the same on a processor and on a GPU. Those for a GPU were chosen, and not tried yet.
@@ -99,7 +89,7 @@ class Translation:
             "vocabulary": _fingerprint(self.pairs),
             "torch": str(torch.__version__),
             "threads": torch.get_num_threads() if device.type == "cpu" else None,
-            "code": code_hash(*CODE)[:16],
+            "code": code_hash(build, Training),  # what makes the weights
         }
         torch.manual_seed(settings["seed"])
         self.model = build(self.subwords.size, settings).to(device)

@@ -13,13 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.reshaped import FusedAttention, ReshapedAttention
-from utils.attention import MultiHeadAttention, NaiveMultiHeadAttention
-from utils.classifier import TextClassifier
-from utils.fast_attention import FastMultiHeadAttention
+from utils.attention import FastMultiHeadAttention, MultiHeadAttention, NaiveMultiHeadAttention
+from utils.models import TextClassifier
+from utils.training import classification_loss, gradient_steps
 
 EMBED_DIM, NUM_HEADS = 64, 8
 
@@ -142,12 +141,10 @@ def build_optimizer(model: nn.Module, learning_rate: float = 1e-3) -> torch.opti
 def training_step(
     model: nn.Module, optimizer: torch.optim.Optimizer, ids: Tensor, labels: Tensor
 ) -> Tensor:
-    """Take one step, and give the loss before it, without waiting for the device."""
-    loss = F.cross_entropy(model(ids), labels)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    return loss.detach()
+    """Take one step, and give the loss before it."""
+    losses: list[Tensor] = []
+    train_epoch(model, optimizer, [(ids, labels)], losses)
+    return losses[0]
 
 
 def train_epoch(
@@ -157,6 +154,5 @@ def train_epoch(
     losses: list[Tensor],
 ) -> None:
     """Take a step on each batch, and add its loss to ``losses``."""
-    model.train()
-    for ids, labels in batches:
-        losses.append(training_step(model, optimizer, ids, labels))
+    steps = gradient_steps(model, batches, classification_loss, optimizer)
+    losses += [loss for _, loss in steps]

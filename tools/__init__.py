@@ -1,1 +1,1 @@
-"""What keeps the course in order: chapters executed and stamped, the book complete, one address."""
+"""What keeps the course in order: chapters executed and stamped, the book complete."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
-import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -87,13 +85,7 @@ def _runs(text: str) -> set[str]:
 
 
 def news_articles() -> list[str]:
-    """Read the articles: from the folder in BBC_NEWS or, where it is not set, as a chapter does."""
-    if not (folder := os.environ.get("BBC_NEWS")):
-        from utils.data import load_news  # slow to import, and seldom needed
+    """Read the articles as a chapter does."""
+    from utils.data import NEWS
 
-        return [text for split in load_news().values() for text in split["text"]]
-    files = sorted(Path(folder).glob("*.jsonl"))
-    if not files:
-        raise SystemExit(f"BBC_NEWS names {folder}, where there is no .jsonl file of articles.")
-    lines = (line for file in files for line in file.read_text(encoding="utf-8").splitlines())
-    return [json.loads(line)["text"] for line in lines if line.strip()]
+    return [text for split in NEWS.load().values() for text in split["text"]]

@@ -1,10 +1,10 @@
 """Execute the chapters in place, and check what is committed.
 
-python -m tools.notebooks execute [NAME ...]
-    Run each chapter, or those whose file names start with a NAME, from top to bottom in a fresh
-    kernel. A chapter is written, whole and stamped, only if every cell succeeded and no output
-    gives away a path of the machine or the text of an article. How long it took is noted, and the
-    book's page of measurements, which says so, written anew.
+python -m tools.notebooks execute [--all] [NAME ...]
+    Run each chapter that is stale, or all of them, or those whose file names start with a NAME,
+    from top to bottom in a fresh kernel. A chapter is written, whole and stamped, only if every
+    cell succeeded and no output gives away a path of the machine or the text of an article. How
+    long it took is noted, and the book's page of measurements, which says so, written anew.
 
 python -m tools.notebooks check [NAME ...]
     Say what is wrong with the chapters as they are.
@@ -41,9 +41,10 @@ METADATA: dict[str, Any] = {
         "pygments_lexer": "ipython3",
     },
 }
-# utils.data keeps in ``last_source`` where the articles came from.
+# The data set, if the chapter has loaded it, knows where it came from.
 DATA_WORD = (
-    "import sys; print(getattr(sys.modules.get('utils.data'), 'last_source', None) or 'none')"
+    "import sys; news = getattr(sys.modules.get('utils.data'), 'NEWS', None); "
+    "print(getattr(news, 'source', None) or 'none')"
 )
 
 
@@ -142,6 +143,9 @@ def execute_all(paths: list[Path]) -> None:
     from benchmarks import chapters as times
     from benchmarks import page  # not above: they draw, and a check need not wait for it
 
+    if not paths:
+        print("No chapter is stale.")
+        return
     try:
         for path in paths:
             print(f"{path.stem}:", end=" ", flush=True)
@@ -162,19 +166,17 @@ def main(arguments: list[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=["execute", "check"])
+    parser.add_argument("--all", action="store_true", help="execute what is current, too")
     parser.add_argument("names", nargs="*", metavar="NAME")
     asked = parser.parse_args(arguments)
     if folder := os.environ.get("BBC_NEWS"):  # a kernel starts in another folder
         os.environ["BBC_NEWS"] = str(Path(folder).resolve())
     paths = chapters(asked.names)
+    found = {path: problems(nbformat.read(path, as_version=4), path.name, ROOT) for path in paths}
     if asked.command == "execute":
-        execute_all(paths)
-        return
-    found: list[str] = []
-    for path in paths:
-        found += problems(nbformat.read(path, as_version=4), path.name, ROOT)
-    if found:
-        sys.exit("\n".join(found))
+        execute_all([path for path in paths if found[path] or asked.names or asked.all])
+    elif any(found.values()):
+        sys.exit("\n".join(problem for each in found.values() for problem in each))
 
 
 if __name__ == "__main__":

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 from nbformat import NotebookNode
 
 from tools.leaks import article_runs, machine_path, output_texts
-from tools.stamp import cells_hash, code_cells, outputs_hash, results_hashes, utils_hashes
+from tools.stamp import (
+    cells_hash,
+    code_cells,
+    kept_results,
+    outputs_hash,
+    results_hashes,
+    utils_hashes,
+)
+from utils.data import NEWS
+from utils.training.reach import cells_source
 
-MAX_LINES = 30  # of one code cell
+MAX_LINES = 30  # of one code cell, imports aside
 
 
 def problems(nb: NotebookNode, name: str, root: Path) -> list[str]:
     """List what is wrong with a chapter; all but quotations, for which the articles are needed."""
-    return [*stale(nb, name, root), *not_the_news(nb, name), *malformed(nb, name)]
+    return [
+        *stale(nb, name, root),
+        *old_results(nb, name, root),
+        *not_the_news(nb, name),
+        *malformed(nb, name),
+    ]
 
 
 def stale(nb: NotebookNode, name: str, root: Path) -> list[str]:
@@ -31,8 +46,22 @@ def stale(nb: NotebookNode, name: str, root: Path) -> list[str]:
         before = old.get(kind, {})
         changed = sorted(m for m in now.keys() | before.keys() if now.get(m) != before.get(m))
         if changed:
-            which = ", ".join(f"utils.{m}" if kind == "utils" else f"results/{m}" for m in changed)
+            which = ", ".join(m if kind == "utils" else f"results/{m}" for m in changed)
             found.append(f"{name}: {which} changed after it was executed; {again}")
+    return found
+
+
+def old_results(nb: NotebookNode, name: str, root: Path) -> list[str]:
+    """List the kept results that were made by other code than the chapter's."""
+    found = []
+    for file, code in kept_results(nb, root).items():
+        path = root / "notebooks" / file
+        if path.is_file() and f"# code {code}\n" not in path.read_text(encoding="utf-8"):
+            found.append(
+                f"{name}: {file} was made by other code than what the chapter runs now; see with "
+                f"`RECHECK=1 make notebooks CHAPTERS={name.removesuffix('.ipynb')}` whether it "
+                "gives the same, or remove the file, and the chapter runs everything anew."
+            )
     return found
 
 
@@ -40,11 +69,11 @@ def not_the_news(nb: NotebookNode, name: str) -> list[str]:
     """Say if a chapter that reads the news was executed with something else."""
     word = nb.metadata.get("course", {}).get("data")
     reads = any("load_news" in cell.source for cell in code_cells(nb))
-    if word == "news" or (word == "none" and not reads):
+    if word == NEWS.name or (word == "none" and not reads):
         return []
     return [
-        f"{name}: its outputs were made with the data {word!r}, not the news; "
-        "run `make notebooks` with BBC_NEWS set or the hub within reach."
+        f"{name}: its outputs were made with the data {word!r}, not the {NEWS.name}; "
+        f"run `make notebooks` with {NEWS.folder_variable} set or the hub within reach."
     ]
 
 
@@ -73,7 +102,7 @@ def quotations(nb: NotebookNode, name: str, articles: list[str]) -> list[str]:
 
 def _in_code_cell(cell: NotebookNode) -> list[str]:
     found = []
-    lines = len(cell.source.splitlines())
+    lines = len(cell.source.splitlines()) - _import_lines(cell.source)
     if not cell.source.strip():
         found.append("it is empty; delete it.")
     if lines > MAX_LINES:
@@ -88,6 +117,12 @@ def _in_code_cell(cell: NotebookNode) -> list[str]:
     return found + _in_images(cell)
 
 
+def _import_lines(source: str) -> int:
+    tree = ast.parse(cells_source([source]))
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return sum(node.end_lineno - node.lineno + 1 for node in imports if node.end_lineno)
+
+
 def _in_images(cell: NotebookNode) -> list[str]:
     """The page takes the text alternative from the cell, so there is one for all its images."""
     images = [
@@ -100,7 +135,7 @@ def _in_images(cell: NotebookNode) -> list[str]:
     if len(images) > 1:
         return ["it shows more than one image; give each a cell, for its text alternative."]
     if images and not alt.strip():
-        return ["its image has no text alternative; show it with utils.plots."]
+        return ["its image has no text alternative; show it with utils.figures.plots."]
     if images and images[0] not in (None, alt):
         return ["its image and the page have different text alternatives; run `make notebooks`."]
     return []

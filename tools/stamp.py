@@ -1,21 +1,25 @@
 """The stamp of a chapter: what its outputs were made from.
 
 It stands in the notebook's metadata under ``course``: the word for the data that was used, and
-hashes of the code cells, of the outputs, of each ``utils`` module that the chapter uses and of each
-file of kept results that it names.
+hashes of the code cells, of the outputs, of each definition in ``utils`` that the cells reach and
+of each file of kept results that they name.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import html
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
+
+from tools.leaks import output_texts
+from utils.training.reach import cells_source, digest, reached
 
 
 def code_cells(nb: NotebookNode) -> list[NotebookNode]:
@@ -57,37 +61,52 @@ def results_hashes(nb: NotebookNode, root: Path) -> dict[str, str]:
 
 
 def utils_hashes(nb: NotebookNode, root: Path) -> dict[str, str]:
-    """Hash each module of ``utils`` that the code cells import, directly or through another."""
-    to_python = TransformerManager().transform_cell  # %pip and the like are no Python
-    waiting = {name for cell in code_cells(nb) for name in _imported(to_python(cell.source), root)}
-    hashes: dict[str, str] = {}
-    while waiting:
-        name = waiting.pop()
-        source = _file(name, root).read_text(encoding="utf-8")
-        hashes[name] = hashlib.sha256(source.encode()).hexdigest()
-        waiting |= _imported(source, root) - hashes.keys()
-    return dict(sorted(hashes.items()))
+    """Hash each function, class and value of ``utils`` that the code cells reach."""
+    cells = code_cells(nb)
+    shown = "\n".join(html.unescape(text) for cell in cells for text in output_texts(cell))
+    found = reached(cells_source(cell.source for cell in cells), root, shown=shown)
+    return {name: value for name, value in found.items() if name.startswith("utils.")}
 
 
-def _imported(source: str, root: Path) -> set[str]:
-    """Name the modules of ``utils`` that this source imports, with the packages that hold them."""
-    dotted = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            dotted |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            package = "utils" if node.level else ""
-            base = ".".join(part for part in (package, node.module) if part)
-            dotted |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    parts = [name.split(".") for name in dotted if name.split(".")[0] == "utils"]
-    names = {".".join(p[1:end]) or "__init__" for p in parts for end in range(1, len(p) + 1)}
-    return {name for name in names if _file(name, root).is_file()}
+def kept_results(nb: NotebookNode, root: Path) -> dict[str, str]:
+    """Hash what each file of kept results was made by: the function given to ``run_all``.
+
+    As ``run_all`` does where it runs, it takes the cells up to the call that names the file.
+    """
+    cells = [cells_source([cell.source]) for cell in code_cells(nb)]
+    found: dict[str, str] = {}
+    for number, cell in enumerate(cells):
+        if "run_all(" in cell:
+            program = "\n".join(cells[: number + 1])
+            for file, run in _runs(ast.parse(cell), ast.parse(program)):
+                if file not in found:
+                    found[file] = digest(reached(program, root, [run]))
+    return found
 
 
-def _file(name: str, root: Path) -> Path:
-    """Give the file of a module of ``utils``, or of a package in it: "masks", "checks.heads"."""
-    path = root / "utils" / name.replace(".", "/")
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+def _runs(cell: ast.Module, program: ast.Module) -> Iterator[tuple[str, str]]:
+    """Give the files that the calls of ``run_all`` in a cell keep, each with the run's name."""
+    for call in ast.walk(cell):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "run_all":
+            for keyword in call.keywords:
+                value = keyword.value
+                if keyword.arg is None and isinstance(value, ast.Name):  # **KEPT
+                    value = _entry(program, value.id, "file")
+                elif keyword.arg != "file":
+                    continue
+                if isinstance(value, ast.Constant):
+                    yield str(value.value), ast.unparse(call.args[0])
+
+
+def _entry(program: ast.Module, name: str, key: str) -> ast.expr:
+    """Give what a dict of this name, written out in the program, holds under a key."""
+    for statement in program.body:
+        match statement:
+            case ast.Assign([ast.Name(target)], ast.Dict(keys, values)) if target == name:
+                for at, value in zip(keys, values, strict=True):
+                    if isinstance(at, ast.Constant) and at.value == key:
+                        return value
+    return ast.Name(name)
 
 
 def _sha256(value: Any) -> str:

@@ -6,12 +6,12 @@ from itertools import product
 import pytest
 import torch
 
-from benchmarks import bleu, page, report, translation
-from benchmarks.documents import Documents
+from benchmarks import multi30k, page, report, translation
+from benchmarks.epochs import Documents
 from benchmarks.multi30k import Pairs
 from benchmarks.subwords import Subwords
 from benchmarks.training import compare_variants
-from utils.costs import Peak
+from utils.measure import Peak
 
 SIZES = (("small", "kleiner"), ("large", "großer"), ("quiet", "leiser"))
 COLOURS = (("red", "roter"), ("green", "grüner"), ("grey", "grauer"))
@@ -87,7 +87,9 @@ def counted(monkeypatch):
     def score(translations, references, lowercase=False):
         assert len(translations) == len(references)
         right = sum(a == b for a, b in zip(translations, references, strict=True))
-        return bleu.Score(100 * right / len(references), "exact, lower" if lowercase else "exact")
+        return multi30k.Score(
+            100 * right / len(references), "exact, lower" if lowercase else "exact"
+        )
 
-    monkeypatch.setattr(bleu, "load_sacrebleu", lambda: None)
+    monkeypatch.setattr(multi30k, "load_sacrebleu", lambda: None)
     monkeypatch.setattr(translation, "score", score)

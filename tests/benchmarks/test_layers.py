@@ -6,11 +6,10 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-from benchmarks import layers, libraries, peers
+from benchmarks import layers, parts, peers, report
 from benchmarks.cases import CASES, QUICK_CASES, Case
 from benchmarks.layers import compare_layers
-from benchmarks.screen import layers_table
-from utils.costs import Peak
+from utils.measure import Peak
 
 CPU = torch.device("cpu")
 PEAK = Peak(flops=1e9, bytes=1e9)
@@ -109,7 +108,9 @@ def test_causal_layers_are_trained_without_weights(everything):
 def test_the_table_has_a_row_for_each_question(everything):
     rows, _ = everything
     measured = [name for name in rows if name.startswith(("ms", "to_", "tflops", "of_peak"))]
-    table = layers_table(rows.assign(**dict.fromkeys(measured, 1.0)))  # as wide on every machine
+    same = rows.assign(**dict.fromkeys(measured, 1.0))  # as wide on every machine
+    result = report.make("layers", CPU, {"notes": []}, PEAK, {"layers": same})
+    table = parts.layers(result, "cpu").table
     assert len(table) == len(QUICK_CASES) * 2 * 3 - 2
     assert "ours / floor" in table
     assert max(map(len, table.to_string(index=False).splitlines())) < 150
@@ -123,8 +124,11 @@ def test_half_precision():
 @pytest.mark.parametrize("part", ["output", "gradient"])
 @pytest.mark.parametrize("case", [SELF, FEW])
 def test_another_function_is_refused(monkeypatch, part, case):
+    build_peers = peers.build_peers
+
     def wrong(case, module):
-        (first, *_) = peers.ours(case, module)
+        found, _ = build_peers(case, module)
+        first = next(peer for peer in found if peer.kind == "ours")
 
         def call(query, x):
             output, weights = first.call(query, x)
@@ -132,21 +136,8 @@ def test_another_function_is_refused(monkeypatch, part, case):
                 return output * 0.5 + output.detach() * 0.5, weights
             return output * 1.01, weights
 
-        return [dataclasses.replace(first, name="wrong", kind="peer", call=call)], []
+        return [*found, dataclasses.replace(first, name="wrong", kind="peer", call=call)], []
 
-    monkeypatch.setattr(layers, "library_peers", wrong)
-    with pytest.raises(ArithmeticError, match=r"wrong, none at .* is another function"):
+    monkeypatch.setattr(layers, "build_peers", wrong)
+    with pytest.raises(ArithmeticError, match="wrong, none"):
         compare(case)
-
-
-def test_a_missing_library_is_named(monkeypatch):
-    def missing(case, module):
-        raise ModuleNotFoundError("No module named 'x_transformers'")
-
-    monkeypatch.setattr(libraries, "SOURCES", {"x-transformers": missing})
-    rows, notes = compare(SELF)
-    assert notes == [
-        "The layer of x-transformers is missing: No module named 'x_transformers'. "
-        "`make bench` installs it."
-    ]
-    assert set(rows["name"]) == {"floor", "floor, packed", "ours", "torch.nn"}

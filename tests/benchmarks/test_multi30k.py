@@ -1,4 +1,4 @@
-"""Multi30k from a folder, and one clear error where it cannot be had."""
+"""Multi30k from a folder, one clear error where it cannot be had, and BLEU as sacrebleu counts."""
 
 import pytest
 from datasets import Dataset
@@ -19,7 +19,7 @@ def test_without_a_network_there_is_one_clear_error(monkeypatch):
 
     monkeypatch.delenv("MULTI30K", raising=False)
     monkeypatch.setattr(multi30k, "load_dataset", no_network)
-    with pytest.raises(RuntimeError, match=r"bentrevett/multi30k \(ConnectionError\).*MULTI30K"):
+    with pytest.raises(RuntimeError, match="MULTI30K"):
         load_pairs()
 
 
@@ -44,3 +44,21 @@ def test_an_empty_sentence_or_split(monkeypatch, change):
     monkeypatch.setattr(multi30k, "load_dataset", lambda name: data)
     with pytest.raises(ValueError, match="test"):
         load_pairs()
+
+
+def test_bleu_is_sacrebleus():
+    sacrebleu = pytest.importorskip("sacrebleu")
+    references = ["Ein roter Hund schläft in der Sonne.", "Der Kahn liegt nachts am Meer."]
+    found = multi30k.score(references, references)
+    assert found.bleu == pytest.approx(100)
+    assert found.signature.endswith(f"version:{sacrebleu.__version__}")
+    assert "tok:13a" in found.signature
+    worse = ["Ein roter Hund schläft in der Nacht.", "Der Kahn liegt nachts am Meer."]
+    expected = sacrebleu.corpus_bleu(worse, [references]).score
+    assert multi30k.score(worse, references).bleu == pytest.approx(expected)
+    assert 0 < expected < 100
+    lower = [text.lower() for text in references]
+    assert multi30k.score(lower, references).bleu < 100
+    folded = multi30k.score(lower, references, lowercase=True)
+    assert folded.bleu == pytest.approx(100)
+    assert "case:lc" in folded.signature

@@ -12,7 +12,7 @@ import torch
 from benchmarks import chapters, page, report
 from benchmarks.cases import QUICK_CASES
 from benchmarks.layers import compare_layers
-from utils.costs import Peak
+from utils.measure import Peak
 
 CPU = torch.device("cpu")
 
@@ -25,9 +25,10 @@ def files(tables, tmp_path_factory):
         patch.setattr(report, "RESULTS", tmp_path_factory.mktemp("results"))
         peak = Peak(1e12, 1e9)
         settings |= {"dtype": "float32", "source": "docstrings"}
-        report.write("training", CPU, settings, peak, tables)
+        report.write("training-cpu", report.make("training", CPU, settings, peak, tables))
         rows, notes = compare_layers(QUICK_CASES, CPU, torch.float32, peak, budget=0.0)
-        report.write("layers", CPU, {"dtype": "float32", "notes": notes}, peak, {"layers": rows})
+        found = {"dtype": "float32", "notes": notes}
+        report.write("layers-cpu", report.make("layers", CPU, found, peak, {"layers": rows}))
         return {file.name: file.read_text() for file in report.RESULTS.iterdir()}
 
 
@@ -51,6 +52,12 @@ def taken_apart(svg):
     return re.sub(number, "0", svg), [float(found) for found in re.findall(number, svg)]
 
 
+def assert_same_picture(svg, other, message):
+    (text, numbers), (other_text, other_numbers) = taken_apart(svg), taken_apart(other)
+    assert text == other_text, message
+    assert numbers == pytest.approx(other_numbers, abs=0.01), message
+
+
 def test_the_committed_page_is_the_one_that_the_command_writes():
     text, figures = page.make_page()
     again = "Run `python -m benchmarks page`."
@@ -58,9 +65,7 @@ def test_the_committed_page_is_the_one_that_the_command_writes():
     drawn = {file.stem: file.read_text(encoding="utf-8") for file in page.PICTURES.glob("*")}
     assert drawn.keys() == figures.keys(), again
     for name, figure in figures.items():
-        (committed, were), (now, are) = map(taken_apart, (drawn[name], figure.svg))
-        assert committed == now, f"{name}: {again}"
-        assert were == pytest.approx(are, abs=0.01), f"{name}: {again}"
+        assert_same_picture(drawn[name], figure.svg, f"{name}: {again}")
 
 
 def test_without_results_the_page_says_so(results):
@@ -70,17 +75,17 @@ def test_without_results_the_page_says_so(results):
         for device, word in (("cpu", "processor"), ("cuda", "GPU")):
             command_line = f"`python -m benchmarks {name} --device {device}`"
             assert f"On a {word} nothing has been measured yet: {command_line}" in text
-    assert text.count("not\u00a0measured\u00a0yet") == len(
-        list((page.ROOT / "notebooks").glob("*.ipynb"))
-    )
+    assert text.count("not\u00a0measured\u00a0yet") == len(list(chapters.NOTEBOOKS.glob("*.ipynb")))
 
 
-def test_the_same_results_give_the_same_bytes(measured):
+def test_the_same_results_give_the_same_page(measured):
     first, figures = page.make_page()
     with mpl.rc_context({"font.size": 17, "axes.grid": True}):  # as another test may leave it
         second, again = page.make_page()
     assert first == second
-    assert [figure.svg for figure in figures.values()] == [f.svg for f in again.values()]
+    assert figures.keys() == again.keys()
+    for name, figure in figures.items():
+        assert_same_picture(figure.svg, again[name].svg, name)
 
 
 def test_every_picture_is_on_the_page_with_its_text(measured):
@@ -118,7 +123,7 @@ def test_the_numbers_are_those_of_the_file(measured):
 
 
 def test_chapter_11_shows_the_ratios_of_the_page():
-    cells = nbformat.read(page.ROOT / "notebooks" / "11-fast-attention.ipynb", as_version=4).cells
+    cells = nbformat.read(chapters.NOTEBOOKS / "11-fast-attention.ipynb", as_version=4).cells
     (source,) = [cell.source for cell in cells if "def beside(report)" in cell.source]
     kept = {"start": "torch", "utils": "ours"}
     summary = pd.DataFrame({"x": [1.0, 2.0]}, index=list(kept))
@@ -176,6 +181,6 @@ def test_a_chapters_time_is_kept_and_shown(results, monkeypatch):
 
 def test_what_is_empty_in_a_table_is_read_as_empty(results):
     table = pd.DataFrame({"x": [float("nan")]})
-    report.write("x", CPU, {}, Peak(1.0, 1.0), {"t": table})
+    report.write("x-cpu", report.make("x", CPU, {}, Peak(1.0, 1.0), {"t": table}))
     assert report.read("x-cpu")["tables"]["t"] == [{"x": None}]
     assert report.read("y") is None

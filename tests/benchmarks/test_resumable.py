@@ -12,7 +12,7 @@ import torch
 
 from benchmarks import translation
 from benchmarks.resumable import Training
-from utils.characters import BEGIN, END
+from utils.data import BEGIN, END
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {
@@ -43,13 +43,12 @@ def no_worse(model):
 def run_and_die(file, when):
     """Train in this process, and be killed in the middle of the second epoch."""
     training = make_training(Path(file))
-    step, save, steps = training._step, torch.save, training.steps // 3
+    save, steps = torch.save, training.steps // 3
     assert steps > 6, "enough steps for a middle"
 
-    def killed_in_a_step(rows):
+    def killed_in_a_step(*_):
         if training.state["step"] == steps + 5:
             os.kill(os.getpid(), signal.SIGKILL)
-        step(rows)
 
     def killed_while_writing(everything, half):
         if everything["step"] > steps + 3:
@@ -59,7 +58,7 @@ def run_and_die(file, when):
         save(everything, half)
 
     if when == "in a step":
-        training._step = killed_in_a_step
+        training.model.register_forward_pre_hook(killed_in_a_step)
     else:
         torch.save = killed_while_writing
     training.run(no_worse)
@@ -133,7 +132,7 @@ def test_a_finished_training_is_not_trained_again(uninterrupted):
 
 
 def test_other_settings_are_refused(uninterrupted):
-    with pytest.raises(ValueError, match=r"other settings \(rate, seed\)"):
+    with pytest.raises(ValueError, match=r"\(rate, seed\)"):
         make_training(uninterrupted.file, rate=1e-3, seed=1)
 
 
@@ -150,14 +149,14 @@ class Trap:
 def test_no_object_is_unpickled(tmp_path):
     file, sprung = tmp_path / "checkpoint.pt", tmp_path / "sprung"
     torch.save({"settings": SETTINGS, "trap": Trap(sprung)}, file)
-    with pytest.raises(ValueError, match="is no checkpoint of this benchmark"):
+    with pytest.raises(ValueError, match="no checkpoint"):
         make_training(file)
     assert not sprung.exists()
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):
     (tmp_path / "checkpoint.pt").write_text("half a file")
-    with pytest.raises(ValueError, match="remove it to begin anew"):
+    with pytest.raises(ValueError, match="no checkpoint"):
         make_training(tmp_path / "checkpoint.pt")
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.subwords import Subwords, length_batches, pad
-from utils.characters import BEGIN, END, PADDING
+from utils.data import BEGIN, END, PADDING
 
 ROOT = Path(__file__).resolve().parents[2]
 

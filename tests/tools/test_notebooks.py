@@ -1,5 +1,7 @@
 """Chapters are executed whole or not at all, and come out the same however they were run."""
 
+import json
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -8,6 +10,8 @@ from benchmarks import page, report
 from tools import notebooks
 from tools.notebooks import chapters, execute, tidy, write
 from tools.problems import problems
+from tools.stamp import kept_results
+from utils.data import NEWS
 
 FIGURE = """
 from IPython.display import display
@@ -31,8 +35,10 @@ def chapter(root, monkeypatch):
 
 
 def articles(root, monkeypatch, text):
-    (root / "train.jsonl").write_text(f'{{"text": "{text}"}}\n')
-    monkeypatch.setenv("BBC_NEWS", str(root))
+    row = json.dumps({"text": text, "label": 0, "label_text": NEWS.classes[0]})
+    for split in ("train", "test"):
+        (root / f"{split}.jsonl").write_text(f"{row}\n")
+    monkeypatch.setenv(NEWS.folder_variable, str(root))
 
 
 def test_a_chapter_is_executed_stamped_and_without_problems(chapter, root, monkeypatch):
@@ -47,7 +53,11 @@ def test_a_chapter_is_executed_stamped_and_without_problems(chapter, root, monke
     nb = nbformat.read(path, as_version=4)
     assert problems(nb, path.name, root) == []
     assert nb.metadata.course["data"] == "news"
-    assert list(nb.metadata.course.utils) == ["__init__", "data", "masks"]
+    assert list(nb.metadata.course.utils) == [
+        "utils.data.NEWS",
+        "utils.data.load_news",
+        "utils.masks.PADDING",
+    ]
     assert [cell.id for cell in nb.cells] == ids
     assert nb.cells[2].outputs[0].text == "notebooks\n"
     assert nb.cells[3].metadata.mystnb.image.alt == "A curve."
@@ -69,7 +79,33 @@ def test_without_articles_the_word_is_none(chapter, root):
 def test_the_set_up_cell_of_colab_is_no_python_and_no_problem(chapter, root):
     path = chapter("try:\n    import utils.masks\nexcept ImportError:\n    %pip install x")
     execute(path, root)
-    assert list(nbformat.read(path, as_version=4).metadata.course.utils) == ["__init__", "masks"]
+    assert list(nbformat.read(path, as_version=4).metadata.course.utils) == []
+
+
+def test_a_run_is_known_again_by_what_its_function_reaches(chapter, root, monkeypatch):
+    """What ``run_all`` writes where it runs is what the stamp finds in the sources."""
+    monkeypatch.setenv("PYTHONPATH", str(notebooks.ROOT))
+    path = chapter(
+        "from utils.attention import causal_mask\nfrom utils.training import run_all",
+        "WIDTH = 3\ndef run(scale, seed):\n    return {'x': float(causal_mask(WIDTH, seed).sum())}",
+        "table = run_all(run, [{'scale': 1}], [0, 1], file='results/01-kept.csv')",
+        "WIDTH = 4",
+    )
+    execute(path, notebooks.ROOT)
+    nb = nbformat.read(path, as_version=4)
+    (code,) = kept_results(nb, notebooks.ROOT).values()
+    assert f"# code {code}\n" in (root / "notebooks" / "results" / "01-kept.csv").read_text()
+
+
+def test_only_what_is_stale_is_executed(monkeypatch, capsys):
+    done = []
+    monkeypatch.setattr(notebooks, "execute_all", lambda paths: done.append([*paths]))
+    paths = chapters([])
+    monkeypatch.setattr(notebooks, "problems", lambda nb, name, _: ["old"] * (name < "02"))
+    notebooks.main(["execute"])
+    notebooks.main(["execute", "--all"])
+    notebooks.main(["execute", "03"])
+    assert done == [paths[:1], paths, paths[2:3]]
 
 
 @pytest.mark.slow

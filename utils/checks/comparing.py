@@ -1,17 +1,18 @@
 """How a check says what is wrong: in words, and by name where the mistake is a known one."""
 
-from __future__ import annotations
-
 import functools
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 WIDTH = 78  # columns that a page shows without scrolling
+Code = Callable[..., Any]  # what a reader wrote: it may take and return anything
 
 
 class Answer(str):
@@ -45,7 +46,7 @@ def check(run: Callable[..., None]) -> Callable[..., Answer]:
     return checked
 
 
-def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call(function: Code, *args: Any, **kwargs: Any) -> Any:
     """Call what the reader wrote; an error in it becomes a fault that quotes the error."""
     try:
         return function(*args, **kwargs)
@@ -60,28 +61,58 @@ def require_parts(result: Any, count: int, parts: str) -> None:
 
 
 def as_number(got: Any, what: str, whole: bool = False) -> int | float:
-    """Give the number that the reader's code returned, one of NumPy's too, as Python's own.
+    """Give the number that the reader's code returned, NumPy's and PyTorch's too.
 
     Raise ``FaultError`` if it is none, or, with ``whole``, if it is no integer.
     """
+    if isinstance(got, Tensor | np.ndarray) and got.shape in ((), (1,)):
+        got = got.item()
     if isinstance(got, bool) or not isinstance(got, Integral if whole else Real):
+        shape = f" of shape {tuple(got.shape)}" if isinstance(got, Tensor | np.ndarray) else ""
         kind = "an int" if whole else "a number"
-        raise FaultError(f"{what} should be {kind}; got {type(got).__name__}.")
+        raise FaultError(f"{what} should be {kind}; got {type(got).__name__}{shape}.")
     return int(got) if isinstance(got, Integral) else float(got)
 
 
-def mistake_in_all(got: Sequence[float], mistakes: Sequence[Mapping[str, float]]) -> str | None:
-    """Give the sentence that explains the results of all cases, if there is one.
+def mistake_in_all(
+    got: Sequence[float], mistakes: Sequence[Mapping[str, Any]], atol: float = 1e-9
+) -> str | None:
+    """Give the sentence that explains the numbers of all cases, if there is one.
 
     One case alone may come out alike by chance, and then the sentence would be a false one.
+    """
+    cases = list(zip(got, mistakes, strict=True))
+    for said in mistakes[0]:
+        if all(abs(number - float(wrong[said])) <= atol for number, wrong in cases):
+            return said
+    return None
+
+
+def compare_numbers(
+    cases: Sequence[tuple[Any, float, str, Mapping[str, Any]]],
+    form: str = "{what} is {got:,.12g}; expected {right:,.12g}.",
+    atol: float = 1e-9,
+    whole: bool = False,
+) -> None:
+    """Raise ``FaultError`` unless every number is right.
 
     Parameters
     ----------
-    got : what the reader's code returned, for each case
-    mistakes : for each case, from a sentence that names a mistake to the result that it gives
+    cases : what the reader's code returned, what is right, its name in a sentence, and from a
+        sentence that names a mistake to the number that it gives; the same sentences in each case
+    form : how to say which number is wrong, where no mistake explains them all
+    atol, whole : how far a number may be off, and whether only integers will do
     """
-    pairs = list(zip(got, mistakes, strict=True))
-    return next((said for said in mistakes[0] if all(g == m[said] for g, m in pairs)), None)
+    numbers = [as_number(got, what, whole) for got, _, what, _ in cases]
+    for number, (_, right, what, _) in zip(numbers, cases, strict=True):
+        if abs(number - right) > atol:
+            said = mistake_in_all(numbers, [mistakes for *_, mistakes in cases], atol)
+            raise FaultError(said or form.format(what=what, got=number, right=right))
+
+
+def normal(seed: int) -> Callable[..., Tensor]:
+    """Give a ``torch.randn`` that draws the same tensors in every run of a check."""
+    return functools.partial(torch.randn, generator=torch.Generator().manual_seed(seed))
 
 
 def compare(
@@ -119,6 +150,27 @@ def compare(
             f"{expected[where].item():.4g} (the largest of {int((difference > atol).sum())} "
             "differences)."
         )
+
+
+def compare_work(
+    function: Code,
+    inputs: Sequence[Any],
+    right: Tensor,
+    what: str,
+    mistakes: Mapping[str, Tensor],
+    enough: int,
+    waste: str,
+) -> None:
+    """Call the function; compare the result, and the multiply-adds of its products with ``enough``.
+
+    Where there are more, ``waste`` says in a clause what was done.
+    """
+    with FlopCounterMode(display=False) as counter:
+        got = call(function, *inputs)
+    compare(got, right, what, mistakes, atol=1e-4)
+    needed = counter.get_total_flops() // 2
+    if needed > enough:
+        raise FaultError(f"right, but {waste}: {needed:,} multiply-adds; {enough:,} are enough.")
 
 
 def _equal(first: Tensor, second: Tensor, atol: float) -> bool:

@@ -1,0 +1,79 @@
+"""The appendix "The same layer in four libraries", executed where JAX and Keras are installed."""
+
+import json
+from importlib.util import find_spec
+
+import nbformat
+import numpy as np
+import pytest
+from nbformat.v4 import new_code_cell
+
+from tools.notebooks import ROOT, run
+
+PATH = ROOT / "notebooks" / "A1-four-libraries.ipynb"
+MISSING = [name for name in ("jax", "keras") if find_spec(name) is None]
+# Asked in the appendix's own kernel after its last cell: layers and masks that it does not show.
+QUESTION = """
+import json
+
+torch.manual_seed(1)
+rng = np.random.default_rng(1)
+worst = {}
+for options in ({}, {"vdim": 3}, {"kdim": 3, "vdim": 20, "bias": False}):
+    for T, S in ((1, 6), (5, 2)):
+        module = random_layer(**options)
+        inputs = random_inputs(module, B=3, T=T, S=S)
+        some = rng.random((3, T, S)) < 0.5
+        some[..., 0] = False  # no query without a key
+        for masks in (none, spell(some, module.num_heads)):
+            for name, gap in differences(in_all_four(module, *inputs, masks)).items():
+                worst[name] = max(worst.get(name, 0.0), float(gap))
+weights = {}
+for S in (1, 3, 4, 9):  # fewer keys than a head is wide, as many, and more
+    q, k = rng.standard_normal((2, 5, 2, 4)), rng.standard_normal((2, S, 2, 4))
+    powers = np.exp(np.einsum("bthd,bshd->bhts", q, k) / 4**0.5)
+    found = np.asarray(jax_weights(q, k))
+    weights[S] = float(abs(found - powers / powers.sum(-1, keepdims=True)).max())
+empty = {n: w[1].tolist() for n, w in head_0.items()}
+print(json.dumps({"worst": worst, "empty": empty, "weights": weights}))
+"""
+
+
+@pytest.fixture(scope="module")
+def answer():
+    """Execute the appendix and answer the question."""
+    if MISSING:
+        pytest.skip(f"{' and '.join(MISSING)} not installed: pip install -e '.[appendix]'")
+    nb = nbformat.read(PATH, as_version=4)
+    nb.cells.append(new_code_cell(QUESTION))
+    try:
+        run(nb, PATH)
+    except SystemExit as stopped:  # it says which cell failed
+        pytest.fail(str(stopped), pytrace=False)
+    return json.loads(nb.cells[-1].outputs[-1].text)
+
+
+def test_the_four_are_one_function(answer):
+    assert answer["worst"].keys() == {"PyTorch", "NumPy", "JAX", "Keras"}
+    assert answer["worst"].pop("PyTorch") == 0.0
+    assert all(0.0 < gap < 1e-5 for gap in answer["worst"].values()), answer["worst"]
+
+
+def test_a_query_with_nothing_to_attend_to_fares_as_the_text_says(answer):
+    expected = {"NumPy": 0.0, "PyTorch": np.nan, "JAX": 1 / 3, "Keras": 0.0}
+    assert answer["empty"].keys() == expected.keys()
+    for name, weight in expected.items():
+        np.testing.assert_allclose(answer["empty"][name], [weight] * 3, atol=1e-6, err_msg=name)
+
+
+def test_jax_gives_its_weights_however_few_the_keys(answer):
+    assert answer["weights"].keys() == {"1", "3", "4", "9"}
+    assert max(answer["weights"].values()) < 1e-6
+
+
+def test_says_what_to_install_where_a_library_is_missing(monkeypatch):
+    (cell,) = [c for c in nbformat.read(PATH, as_version=4).cells if "find_spec" in c.source]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "jax" else name)
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    with pytest.raises(ImportError, match="jax"):
+        exec(cell.source, {})

@@ -1,0 +1,175 @@
+"""The checks of chapter 1 accept what is right, however written, and name what is wrong."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from utils.checks import ch01
+
+
+def lookup_by_loops(query, keys, values):
+    powers = [torch.exp(torch.dot(query, key)) for key in keys]
+    output = torch.zeros(values.shape[1])
+    for power, value in zip(powers, values, strict=True):
+        output += power / sum(powers) * value
+    return output
+
+
+def kernel_by_loops(queries, keys, width):
+    rows = [torch.stack([-((q - k) ** 2).sum() / (2 * width**2) for k in keys]) for q in queries]
+    return torch.stack([torch.softmax(row, dim=0) for row in rows])
+
+
+def kernel_by_product(queries, keys, width):
+    score = queries @ keys.T - (keys**2).sum(dim=-1) / 2  # what all keys share is left out
+    return (score / width**2).softmax(dim=-1)
+
+
+def attention_by_pytorch(x, w_q, w_k, w_v):
+    q, k, v = x @ w_q, x @ w_k, x @ w_v
+    return F.scaled_dot_product_attention(q, k, v, scale=1.0), (q @ k.T).softmax(dim=1)
+
+
+def attention_by_rows(x, w_q, w_k, w_v):
+    weights = torch.stack([torch.softmax((x @ w_k) @ (row @ w_q), 0) for row in x])
+    return [weights @ x @ w_v, weights]
+
+
+def attention_by_einsum(x, w_q, w_k, w_v):
+    weights = torch.einsum("td,de,fe,sf->ts", x, w_q, w_k, x).softmax(-1)
+    return torch.einsum("ts,sd,dv->tv", weights, x, w_v), weights
+
+
+def softmax_by_maximum(scores, temperature):
+    powers = ((scores - scores.max(dim=1, keepdim=True).values) / temperature).exp()
+    return powers / powers.sum(dim=1, keepdim=True)
+
+
+def softmax_by_logarithm(scores, temperature):
+    scores = scores / temperature
+    return (scores - scores.logsumexp(dim=1, keepdim=True)).exp()
+
+
+def attend(x, w_q, w_k, w_v, dim=-1, scale=1.0):
+    weights = (x @ w_q @ (x @ w_k).T * scale).softmax(dim=dim)
+    return weights @ x @ w_v, weights
+
+
+def kernel(q, k, factor, power=2):
+    return torch.softmax(factor * torch.cdist(q, k) ** power, dim=-1)
+
+
+def kernel_without_stable_softmax(q, k, w):
+    powers = (-(torch.cdist(q, k) ** 2) / (2 * w**2)).exp()
+    return powers / powers.sum(dim=1, keepdim=True)
+
+
+def softmax_that_overflows(scores, temperature):
+    powers = (scores / temperature).exp()
+    return powers / powers.sum(dim=1, keepdim=True)
+
+
+def transposed_weights(x, w_q, w_k, w_v):
+    weights = attend(x, w_q, w_k, w_v)[1]
+    return weights.T @ x @ w_v, weights
+
+
+def unprojected_values(x, w_q, w_k, w_v):
+    weights = attend(x, w_q, w_k, w_v)[1]
+    return weights @ x, weights
+
+
+RIGHT = {
+    ch01.soft_lookup: [
+        lookup_by_loops,
+        lambda q, k, v: torch.softmax(q @ k.T, dim=0) @ v,
+        lambda q, k, v: (v.T * F.softmax(k @ q, dim=0)).sum(dim=1),
+    ],
+    ch01.cosine_similarities: [
+        lambda q, k: F.normalize(q, dim=1) @ F.normalize(k, dim=1).T,
+        lambda q, k: F.cosine_similarity(q[:, None], k[None], dim=-1),
+        lambda q, k: q @ k.T / torch.outer(q.norm(dim=1), k.norm(dim=1)),
+    ],
+    ch01.kernel_weights: [
+        kernel_by_loops,
+        kernel_by_product,
+        lambda q, k, w: (-(torch.cdist(q, k) ** 2) / 2 / w**2).softmax(-1),
+    ],
+    ch01.self_attention: [attention_by_pytorch, attention_by_rows, attention_by_einsum],
+    ch01.softmax_at: [
+        softmax_by_maximum,
+        softmax_by_logarithm,
+        lambda s, t: (s / t).softmax(dim=1),
+    ],
+}
+
+WRONG = {
+    ch01.soft_lookup: [
+        (lambda q, k, v: (k @ q).exp() @ v, "not divided by their sum"),
+        (lambda q, k, v: k @ q @ v, "weights by a softmax"),
+        (lambda q, k, v: k @ q / (k @ q).sum() @ v, "exponentials first"),
+        (lambda q, k, v: (k @ q / 3**0.5).softmax(0) @ v, "leave that to"),
+        (lambda q, k, v: v[(k @ q).argmax()], "best key alone"),
+        (lambda q, k, v: v.mean(dim=0), "the output is wrong at"),
+        (lambda q, k, v: (k @ q).softmax(dim=0), "these are the weights"),
+        (lambda q, k, v: None, "got NoneType"),
+    ],
+    ch01.cosine_similarities: [
+        (lambda q, k: q @ k.T, "not divided"),
+        (lambda q, k: F.normalize(q, dim=1) @ k.T, "of the keys as well"),
+        (lambda q, k: q @ F.normalize(k).T, "of the queries as well"),
+        (lambda q, k: q @ k.T / torch.outer((q**2).sum(1), (k**2).sum(1)), "not by their squares"),
+        (lambda q, k: F.normalize(k) @ F.normalize(q).T, "exchanged"),
+    ],
+    ch01.kernel_weights: [
+        (lambda q, k, w: kernel(q, k, -0.5), "width is not used"),
+        (lambda q, k, w: kernel(q, k, -0.5 / w), "width is not squared"),
+        (lambda q, k, w: kernel(q, k, -1 / w**2), "factor"),
+        (lambda q, k, w: kernel(q, k, 0.5 / w**2), "sign"),
+        (lambda q, k, w: kernel(q, k, -0.5 / w**2, 1), "distances are not"),
+        (
+            lambda q, k, w: (-(torch.cdist(q, k) ** 2) / (2 * w**2)).exp(),
+            "not divided by their sum",
+        ),
+        (lambda q, k, w: (-(torch.cdist(q, k) ** 2) / (2 * w**2)).softmax(dim=0), "wrong axis"),
+        (lambda q, k, w: (q @ k.T / (2 * w**2)).softmax(-1), "not products"),
+        (kernel_without_stable_softmax, "0/0 is NaN"),
+    ],
+    ch01.self_attention: [
+        (lambda x, a, b, c: (x @ c, (x @ a @ (x @ b).T).exp()), "not divided by their sum"),
+        (lambda x, *w: (x @ w[2], attend(x, *w)[1].T), "weights are transposed"),
+        (lambda x, *w: attend(x, *w)[0], "two things"),
+        (lambda x, *w: attend(x, *w)[::-1], "output comes first"),
+        (lambda x, *w: (x @ w[2], (x @ x.T).softmax(1)), "w_q and w_k"),
+        (lambda x, a, b, c: (x @ c, x @ a @ (x @ b).T), "softmax is missing"),
+        (lambda x, *w: attend(x, *w, dim=0), "wrong axis"),
+        (lambda x, a, b, c: attend(x, b, a, c), "queries and keys are exch"),
+        (lambda x, *w: attend(x, *w, scale=3**-0.5), "leave that to chapter 2"),
+        (unprojected_values, "w_v first"),
+        (transposed_weights, "transposed"),
+        (lambda x, *w: (x @ w[2], attend(x, *w)[1]), "these are the values"),
+    ],
+    ch01.softmax_at: [
+        (lambda s, t: s / t, "softmax is missing"),
+        (lambda s, t: s.softmax(-1), "not used"),
+        (lambda s, t: (s * t).softmax(-1), "multiplied"),
+        (lambda s, t: s.softmax(-1) / t, "before the softmax"),
+        (lambda s, t: (s / t).softmax(0), "wrong axis"),
+        (lambda s, t: (s / t).exp(), "by their sum"),
+        (softmax_that_overflows, "overflow"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("check", "function"), [(c, f) for c, fs in RIGHT.items() for f in fs])
+def test_what_is_right_is_accepted(check, function):
+    assert check(function) == "Right."
+
+
+@pytest.mark.parametrize(
+    ("check", "function", "words"), [(c, *row) for c, rows in WRONG.items() for row in rows]
+)
+def test_what_is_wrong_is_named(check, function, words):
+    said = check(function)
+    assert said.startswith("Not yet: ")
+    assert words in said

@@ -1,0 +1,203 @@
+"""The checks of chapter 10 accept what is right, however written, and name what is wrong."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from utils.attention import (
+    ConvMultiHeadAttention,
+    MultiHeadAttention,
+    WideMultiHeadAttention,
+)
+from utils.checks import ch10
+
+
+def count(D, H, k):
+    inner = 3 * (H * D * D + H * D)
+    return 4 * (D * D + D), inner + H * D * D + D, inner + (k + 1) * D * D + 2 * D
+
+
+def count_by_building(D, H, k):
+    layers = [MultiHeadAttention(D, H), WideMultiHeadAttention(D, H)]
+    layers.append(ConvMultiHeadAttention(D, H, kernel_size=k))
+    return [sum(p.numel() for p in layer.parameters()) for layer in layers]
+
+
+def count_by_shapes(D, H, k):
+    E = H * D
+    wide = [(E, D), (E,)] * 3
+    layers = [[(D, D), (D,)] * 4, [*wide, (D, E), (D,)], [*wide, (D, D, k), (D,), (D, D), (D,)]]
+    return tuple(sum(math.prod(shape) for shape in layer) for layer in layers)
+
+
+def changed(place, change):
+    """The right counts with one of them changed by ``change(D, H, k)``."""
+
+    def wrong(D, H, k):
+        numbers = list(count(D, H, k))
+        numbers[place] += change(D, H, k)
+        return numbers
+
+    return wrong
+
+
+def wide(x, w_q, w_k, w_v, w_o, H, size=None, dim=-1, split=None):
+    split = split or (lambda y: y.unflatten(-1, (H, -1)).transpose(1, 2))
+    q, k, v = (split(x @ w) for w in (w_q, w_k, w_v))
+    weights = (q @ k.mT / (size or q.shape[-1]) ** 0.5).softmax(dim)
+    return (weights @ v).transpose(1, 2).flatten(2) @ w_o
+
+
+def wide_by_the_layer(x, w_q, w_k, w_v, w_o, H):
+    layer = WideMultiHeadAttention(x.shape[-1], H, bias=False)
+    state = {"q_proj": w_q, "k_proj": w_k, "v_proj": w_v, "out_proj": w_o}
+    layer.load_state_dict({f"{name}.weight": w.T for name, w in state.items()})
+    return layer(x, x, x)[0]
+
+
+def wide_fused(x, w_q, w_k, w_v, w_o, H):
+    q, k, v = (torch.stack((x @ w).chunk(H, -1), 1) for w in (w_q, w_k, w_v))
+    return torch.cat(F.scaled_dot_product_attention(q, k, v).unbind(1), -1) @ w_o
+
+
+def absorb(v_weight, reduce_weight, blocks=lambda b: b, taps=lambda t: t):
+    H = v_weight.shape[0] // reduce_weight.shape[1]
+    b = v_weight.view(H, -1, v_weight.shape[1])
+    t = reduce_weight.squeeze(-1).view(H, -1, b.shape[1])
+    return (taps(t) @ blocks(b)).flatten(0, 1)
+
+
+def absorb_by_loop(v_weight, reduce_weight):
+    taps = reduce_weight[..., 0]
+    blocks = v_weight.split(taps.shape[1])
+    parts = zip(taps.chunk(len(blocks)), blocks, strict=True)
+    return torch.cat([tap @ block for tap, block in parts])
+
+
+def absorb_by_convolution(v_weight, reduce_weight):
+    H = v_weight.shape[0] // reduce_weight.shape[1]
+    return F.conv1d(v_weight.unsqueeze(0), reduce_weight, groups=H).squeeze(0)
+
+
+def strided(b):
+    return b.flatten(0, 1).view(b.shape[1], b.shape[0], -1).transpose(0, 1)
+
+
+def search(D, H, T, S):
+    goal = 2 * (T + S) * D * H * D + 2 * T * S * H * D
+    best = min(range(1, D + 1), key=lambda n: abs(2 * (T + S) * (n * H) ** 2 + 2 * T * S * n * H
+                                                  - goal))  # fmt: skip
+    return best * H
+
+
+def search_in_numpy(D, H, T, S):
+    widths = np.arange(H, H * D + 1, H)
+    goal = 2 * (T + S) * D * H * D + 2 * T * S * H * D
+    return widths[abs(2 * (T + S) * widths**2 + 2 * T * S * widths - goal).argmin()]
+
+
+def rounded(D, H, T, S, up=False):
+    """The root of the quadratic equation, always rounded down, or up."""
+    a, b, c = T + S, T * S, -H * D * ((T + S) * D + T * S)
+    return int((math.sqrt(b * b - 4 * a * c) - b) / (2 * a)) // H * H + H * up
+
+
+def solve(D, H, T, S):
+    a, b, c = T + S, T * S, -H * D * ((T + S) * D + T * S)
+    low = int((math.sqrt(b * b - 4 * a * c) - b) / (2 * a)) // H * H
+    return min((low, low + H), key=lambda w: abs(a * w * w + b * w + c))
+
+
+RIGHT = {
+    ch10.parameters_of_widths: [count, count_by_building, count_by_shapes],
+    ch10.wide_attention: [wide, wide_by_the_layer, wide_fused],
+    ch10.absorb_convolution: [absorb, absorb_by_loop, absorb_by_convolution],
+    ch10.width_of_equal_cost: [search, search_in_numpy, solve],
+}
+
+WRONG = {
+    ch10.parameters_of_widths: [
+        (changed(1, lambda D, H, k: -H * D * D - D), "wide: the last projection is missing"),
+        (changed(2, lambda D, H, k: -D * D - D), "the last projection is missing"),
+        (lambda D, H, k: (count(D, H, k)[0] - 624, *count(D, H, k)[1:]), "0, not 624"),
+        (lambda D, H, k: 0, "return three numbers"),
+        (changed(0, lambda D, H, k: -4 * D), "biases are missing"),
+        (changed(0, lambda D, H, k: -D * D - D), "last projection is missing"),
+        (changed(0, lambda D, H, k: (H - 1) * 4 * (D * D + D)), "does not grow with H"),
+        (changed(1, lambda D, H, k: -3 * H * D - D), "biases are missing"),
+        (changed(1, lambda D, H, k: H * D - D), "the last bias is D long"),
+        (changed(1, lambda D, H, k: (1 - H) * D * D), "maps H * D to D"),
+        (changed(2, lambda D, H, k: (H - 1) * k * D * D), "has D channels"),
+        (changed(2, lambda D, H, k: -D), "has a bias too"),
+        (changed(2, lambda D, H, k: (H - 1) * D * D), "maps D to D"),
+        (changed(2, lambda D, H, k: 1), "D = 12, H = 3, kernel_size = 4"),
+    ],
+    ch10.wide_attention: [
+        (lambda *given: wide(*given, size=36), "divided by D_head"),
+        (
+            lambda x, q, k, v, o, H: wide(
+                x, q, k, v, o.unflatten(0, (H, -1)).flip(0).flatten(0, 1), H
+            ),
+            "reverse order",
+        ),
+        (lambda *given: wide(*given, size=1), "scale is missing"),
+        (lambda *given: wide(*given, size=2), "root of D / H"),
+        (lambda *given: wide(*given, size=18), "root of H * D"),
+        (lambda *given: wide(*given, dim=-2), "the queries"),
+        (
+            lambda *given: wide(
+                *given, split=lambda y: y.unflatten(-1, (6, 3)).permute(0, 3, 1, 2)
+            ),
+            "every H-th",
+        ),
+        (
+            lambda *given: wide(*given, split=lambda y: y.view(2, 3, 4, 6)),
+            "mixes tokens",
+        ),
+        (
+            lambda x, q, k, v, o, H: wide(x, q, k, v, torch.eye(18), H) @ o @ o.pinverse(),
+            "w_o is missing",
+        ),
+    ],
+    ch10.absorb_convolution: [
+        (lambda *given: absorb(*given).T, "this is transposed"),
+        (lambda *given: absorb(*given).view(3, 2, 5), "join the heads"),
+        (lambda *given: absorb(*given, blocks=lambda b: b[:1]), "head 0"),
+        (lambda *given: absorb(*given, blocks=lambda b: b.sum(0)), "added up"),
+        (lambda *given: absorb(*given, blocks=strided), "every H-th"),
+        (lambda *given: absorb(*given, blocks=lambda b: b.flip(0)), "reverse order"),
+        (
+            lambda *given: absorb(*given).view(3, 2, 5).transpose(0, 1).flatten(0, 1),
+            "channels of a head stand together",
+        ),
+    ],
+    ch10.width_of_equal_cost: [
+        (lambda D, H, T, S: 12.0, "whole number"),
+        (lambda D, H, T, S: 3, "multiple of H = 8"),
+        (lambda D, H, T, S: "12", "should be a number; got str"),
+        (rounded, "32 (rounded down; the multiple above may be nearer), not 36"),
+        (lambda *a: rounded(*a, up=True), "232 (rounded up"),
+        (lambda D, H, T, S: D, "as wide"),
+        (lambda D, H, T, S: H * D, "the projections are forgotten"),
+        (lambda D, H, T, S: round(H**0.5 * D / H) * H, "attention is forgotten"),
+        (lambda D, H, T, S: solve(D, H, T, T), "counted as queries"),
+        (lambda D, H, T, S: solve(D, H, T, S) + H, "D = 64, H = 8, T = 128, S = 128"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("check", "function"), [(c, f) for c, fs in RIGHT.items() for f in fs])
+def test_what_is_right_is_accepted(check, function):
+    assert check(function) == "Right."
+
+
+@pytest.mark.parametrize(
+    ("check", "function", "words"), [(c, *row) for c, rows in WRONG.items() for row in rows]
+)
+def test_what_is_wrong_is_named(check, function, words):
+    said = check(function)
+    assert said.startswith("Not yet: ")
+    assert words in said

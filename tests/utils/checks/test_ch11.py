@@ -1,0 +1,191 @@
+"""The checks of chapter 11 accept what is right, however written, and name what is wrong."""
+
+import math
+
+import pytest
+import torch
+
+from utils.attention import MultiHeadAttention
+from utils.checks import ch11
+
+
+def by_head(weight, H):
+    return weight.view(H, -1, weight.shape[-1])
+
+
+def scores(q, tokens, weight):
+    return q @ by_head(weight, q.shape[1]) @ tokens[:, None].mT / math.sqrt(q.shape[-1])
+
+
+def scores_by_loop(q, tokens, weight):
+    rows = weight.chunk(q.shape[1])
+    heads = [q[:, h] @ rows[h] @ tokens.mT for h in range(q.shape[1])]
+    return torch.stack(heads, 1) * q.shape[-1] ** -0.5
+
+
+def scores_flat(q, tokens, weight):
+    B, H, T, d = q.shape
+    brought = torch.einsum("bhte,hed->bhtd", q / d**0.5, by_head(weight, H)).reshape(B, H * T, -1)
+    return torch.bmm(brought, tokens.mT).view(B, H, T, -1)
+
+
+def scores_of_keys(q, tokens, weight):
+    keys = (tokens @ weight.T).unflatten(-1, (q.shape[1], -1)).transpose(1, 2)
+    return q @ keys.mT / math.sqrt(q.shape[-1])
+
+
+def scores_of_stripes(q, tokens, weight):
+    cut = weight.view(q.shape[-1], q.shape[1], -1).transpose(0, 1)
+    return q @ cut @ tokens[:, None].mT / math.sqrt(q.shape[-1])
+
+
+def values(weights, tokens, weight, bias):
+    H = weights.shape[1]
+    heads = weights @ tokens[:, None] @ by_head(weight, H).mT
+    return heads + weights.sum(-1, keepdim=True) * bias.view(H, 1, -1)
+
+
+def values_by_loop(weights, tokens, weight, bias):
+    H = weights.shape[1]
+    parts = zip(weights.unbind(1), weight.chunk(H), bias.chunk(H), strict=True)
+    heads = [w @ tokens @ rows.T + w.sum(-1, keepdim=True) * b for w, rows, b in parts]
+    return torch.stack(heads, 1)
+
+
+def values_flat(weights, tokens, weight, bias):
+    B, H, T, _ = weights.shape
+    mixed = torch.bmm(weights.flatten(1, 2), tokens).view(B, H, T, -1)
+    heads = torch.einsum("bhtd,hed->bhte", mixed, by_head(weight, H))
+    return heads + torch.einsum("bhts,he->bhte", weights, bias.view(H, -1))
+
+
+def values_of_values(weights, tokens, weight, bias):
+    made = (tokens @ weight.T + bias).unflatten(-1, (weights.shape[1], -1)).transpose(1, 2)
+    return weights @ made
+
+
+def no_bias(weights, tokens, weight, bias):
+    return values(weights, tokens, weight, 0 * bias)
+
+
+def bias_once(weights, tokens, weight, bias):
+    return no_bias(weights, tokens, weight, bias) + bias.view(weights.shape[1], 1, -1)
+
+
+def row(layer, x):
+    return layer(x[:, -1:], x, x, need_weights=False)[0].squeeze(1)
+
+
+def row_by_position(layer, x):
+    return layer(x[:, -1:], x, x, None, False)[0][:, 0]
+
+
+def row_of_ours(layer, x):
+    return MultiHeadAttention.from_torch(layer)(x[:, -1:], x, x, need_weights=False)[0][:, 0]
+
+
+def padding(lengths, size):
+    def of(order):
+        parts = [order[i : i + size] for i in range(0, len(order), size)]
+        return sum(max(part) - n for part in parts for n in part)
+
+    return of(lengths), of(sorted(lengths))
+
+
+def counted_as_full(order, size):
+    parts = [order[i : i + size] for i in range(0, len(order), size)]
+    return sum(size * max(part) - sum(part) for part in parts)
+
+
+def padding_by_positions(lengths, size):
+    result = []
+    for order in (list(lengths), sorted(lengths)):
+        total = -sum(order)
+        while order:
+            batch, order = order[:size], order[size:]
+            total += len(batch) * max(batch)
+        result.append(total)
+    return result
+
+
+def whole_batches(lengths, size):
+    whole = len(lengths) // size * size
+    return padding(lengths[:whole], size)[0], padding(sorted(lengths)[:whole], size)[0]
+
+
+def padding_by_tensors(lengths, size):
+    def of(order):
+        return sum(int((part.max() - part).sum()) for part in order.split(size))
+
+    tensor = torch.tensor(lengths)
+    return [of(tensor), of(tensor.sort().values)]
+
+
+RIGHT = {
+    ch11.absorbed_scores: [scores, scores_by_loop, scores_flat],
+    ch11.absorbed_values: [values, values_by_loop, values_flat],
+    ch11.row_asked_for: [row, row_by_position, row_of_ours],
+    ch11.padding_tokens: [padding, padding_by_positions, padding_by_tensors],
+}
+
+WRONG = {
+    ch11.absorbed_scores: [
+        (lambda q, x, w: scores(q, x, w[:4].repeat(3, 1)), "head 0"),
+        (lambda q, x, w: scores(q, x, w) * q.shape[-1] ** 0.5, "scale is missing"),
+        (lambda q, x, w: scores(q, x, w) / q.shape[-1] ** 0.5, "divide by its root"),
+        (lambda q, x, w: scores(q, x, w) * (q.shape[-1] / x.shape[-1]) ** 0.5, "root of D;"),
+        (lambda q, x, w: scores(q, x, w).mT, "exchanged"),
+        (lambda q, x, w: scores(q, x, w).softmax(-1), "before the softmax"),
+        (scores_of_stripes, "every H-th"),
+        (scores_of_keys, "a key was projected"),
+    ],
+    ch11.absorbed_values: [
+        (lambda a, x, w, b: values(a, x, w[:4].repeat(3, 1), b), "head 0"),
+        (no_bias, "bias is missing"),
+        (bias_once, "the sum of its weights counts"),
+        (lambda a, x, w, b: no_bias(a, x, w, b) + x.shape[1] * b.view(3, 1, -1), "for each token"),
+        (lambda a, x, w, b: values(a / a.sum(-1, keepdim=True), x, w, b), "sum to one"),
+        (lambda a, x, w, b: values(a, x, w, b).transpose(1, 2), "heads and queries are swapped"),
+        (lambda a, x, w, b: values(a, x, w, b).transpose(1, 2).flatten(2), "side by side"),
+        (values_of_values, "a value was projected"),
+    ],
+    ch11.row_asked_for: [
+        (lambda layer, x: layer(x, x, x)[0][:, -1], "more rows were computed"),
+        (lambda layer, x: layer(x, x, x, need_weights=False)[0][:, -1], "more rows were computed"),
+        (lambda layer, x: layer(x[:, -1:], x, x)[0][:, 0], "need_weights=False"),
+        (lambda layer, x: layer(x[:, -1:], x, x, None, True)[0][:, 0], "need_weights=False"),
+        (lambda layer, x: layer(x[:, :1], x, x)[0][:, 0], "first row"),
+        (lambda layer, x: layer(x[:, -1:], x, x)[0], "dimension too many"),
+        (lambda layer, x: layer(x, x, x)[0], "all rows"),
+        (lambda layer, x: layer(*[x[:, -1:]] * 3)[0][:, 0], "itself alone"),
+    ],
+    ch11.padding_tokens: [
+        (lambda n, size: (0, 0), "is 0; expected 6"),
+        (lambda n, size: tuple(p + sum(n) for p in padding(n, size)), "subtract the tokens"),
+        (lambda n, size: padding(n, size)[::-1], "wrong way round"),
+        (lambda n, size: [counted_as_full(i, size) for i in (n, sorted(n))], "counted as full"),
+        (
+            lambda n, size: [padding(i, size)[0] for i in (n, sorted(n)[::-1])],
+            "the longest come first",
+        ),
+        (lambda n, size: (len(n) * max(n) - sum(n),) * 2, "its own longest"),
+        (whole_batches, "is left out"),
+        (lambda n, size: padding(n, size)[0], "two numbers"),
+        (lambda n, size: None, "two numbers"),
+        (lambda n, size: (n, n), "got list"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("check", "function"), [(c, f) for c, fs in RIGHT.items() for f in fs])
+def test_what_is_right_is_accepted(check, function):
+    assert check(function) == "Right."
+
+
+@pytest.mark.parametrize(
+    ("check", "function", "words"), [(c, *row) for c, rows in WRONG.items() for row in rows]
+)
+def test_what_is_wrong_is_named(check, function, words):
+    said = check(function)
+    assert said.startswith("Not yet: ")
+    assert words in said

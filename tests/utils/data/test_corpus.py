@@ -1,0 +1,262 @@
+"""A corpus comes from one of three sources, says which, and a broken row is named."""
+
+import dataclasses
+import json
+import threading
+
+import pytest
+from datasets import Dataset, DatasetDict
+
+from utils.data import NEWS, all_documents, class_names, corpus, drop_duplicates, load_news
+
+ROWS = [{"text": f"article {i}", "label": i, "label_text": NEWS.classes[i]} for i in range(5)]
+STAND_IN = {split: [{"text": "a docstring", "label": 0, "label_text": "numpy"}] for split in
+            ("train", "test")}  # fmt: skip
+GOOD = json.dumps(ROWS[0])
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    """No test reaches the hub or reads the real corpus unless it says so."""
+
+    def refuse(*_, **__):
+        raise AssertionError("the test went further than it should")
+
+    monkeypatch.delenv("BBC_NEWS", raising=False)
+    monkeypatch.setattr("huggingface_hub.get_session", refuse)
+    monkeypatch.setattr("datasets.load_dataset", refuse)
+    monkeypatch.setattr(NEWS, "stand_in", lambda: STAND_IN)
+    monkeypatch.setattr(NEWS, "source", None)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A valid folder of news: five articles to train, two to test."""
+    monkeypatch.setenv("BBC_NEWS", str(tmp_path))
+    for split, rows in {"train": ROWS, "test": ROWS[3:]}.items():
+        lines = [json.dumps(row | {"more": 1}) for row in rows]
+        (tmp_path / f"{split}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_the_folder_is_read_and_named(folder, capsys):
+    news = load_news()
+    assert news["train"].to_list() == ROWS
+    assert news["test"].to_list() == ROWS[3:]
+    assert [feature.dtype for feature in news["train"].features.values()] == [
+        "string",
+        "int64",
+        "string",
+    ]
+    said = capsys.readouterr().out
+    assert said == "Data: the folder in BBC_NEWS (5 train and 2 test documents).\n"
+    assert NEWS.source == "news"
+    assert NEWS.is_loaded
+
+
+BROKEN = {
+    "broken JSON": ('{"text": ', "not valid JSON"),
+    "blank line": ("", "not valid JSON"),
+    "not an object": ("[1, 2]", "expected an object"),
+    "missing column": ('{"text": "a", "label": 1}', "'label_text' is missing"),
+    "empty text": (json.dumps(ROWS[0] | {"text": " \n"}), "text is empty"),
+    "text is null": (json.dumps(ROWS[0] | {"text": None}), "text is empty"),
+    "unknown label": (json.dumps(ROWS[0] | {"label": 5}), "unknown label 5"),
+    "negative label": (json.dumps(ROWS[0] | {"label": -1}), "unknown label -1"),
+    "label as text": (json.dumps(ROWS[0] | {"label": "0"}), "unknown label '0'"),
+    "label as float": (json.dumps(ROWS[1] | {"label": 1.0}), r"unknown label 1\.0"),
+    "label as bool": (json.dumps(ROWS[1] | {"label": True}), "unknown label True"),
+    "contradiction": (json.dumps(ROWS[0] | {"label_text": "sport"}), "unknown label 0 'sport'"),
+}
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_row_is_refused_with_file_and_row(folder, split, kind):
+    line, message = BROKEN[kind]
+    (folder / f"{split}.jsonl").write_text(f"{GOOD}\n{line}\n{GOOD}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"{split}\.jsonl, row 2: .*{message}"):
+        load_news()
+    assert NEWS.source is None
+
+
+def test_a_row_that_is_not_utf8_is_refused_with_file_and_row(folder):
+    latin = json.dumps(ROWS[0] | {"text": "café"}, ensure_ascii=False).encode("latin-1")
+    (folder / "train.jsonl").write_bytes(GOOD.encode() + b"\n" + latin + b"\n")
+    with pytest.raises(ValueError, match=r"train\.jsonl, row 2"):
+        load_news()
+
+
+def test_an_empty_file_is_refused(folder):
+    (folder / "test.jsonl").write_text("")
+    with pytest.raises(ValueError, match=r"test\.jsonl is empty"):
+        load_news()
+
+
+def test_a_missing_file_is_named_with_the_way_out(folder):
+    (folder / "test.jsonl").unlink()
+    with pytest.raises(FileNotFoundError, match=r"no file test\.jsonl.*BBC_NEWS"):
+        load_news()
+
+
+class Answer:
+    """An answer of the hub, as either of the two libraries that the hub client has used gives."""
+
+    def __init__(self, commits, error=None, chained=True):
+        self.commits, self.error, self.chained = commits, error, chained
+
+    def raise_for_status(self):
+        if self.error:
+            raise self.error
+        return self if self.chained else None
+
+    def json(self):
+        return self.commits
+
+
+COMMITS = [  # newest first
+    {"id": "too-new", "date": "2026-11-20T10:00:00.000Z"},
+    {"id": "on-the-day", "date": "2026-11-01T00:00:00.000Z"},
+    {"id": "last-before", "date": "2026-10-31T23:59:59.000Z"},
+    {"id": "older", "date": "2024-01-01T00:00:00.000Z"},
+]
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """Give a function that sets what the hub answers and holds; it returns the list of calls."""
+
+    def set_up(answer, rows=ROWS, error=None):
+        calls = []
+
+        class Session:
+            def get(self, url, **options):
+                calls.append((url, options))
+                return answer() if callable(answer) else answer
+
+        def load_dataset(name, **options):
+            calls.append((name, options))
+            if error:
+                raise error
+            splits = {"test": rows[3:], "train": rows, "validation": ROWS[:1]}
+            return DatasetDict({split: Dataset.from_list(part) for split, part in splits.items()})
+
+        monkeypatch.setattr(corpus, "PROBE_SECONDS", 60.0)  # also where the machine is busy
+        monkeypatch.setattr("huggingface_hub.get_session", Session)
+        monkeypatch.setattr("datasets.load_dataset", load_dataset)
+        return calls
+
+    return set_up
+
+
+@pytest.mark.parametrize("chained", [True, False])
+def test_the_hub_gives_the_last_revision_before_the_date(hub, capsys, chained):
+    calls = hub(Answer(COMMITS, chained=chained))
+    news = load_news()
+    (url, options), load = calls
+    assert url.endswith("/api/datasets/SetFit/bbc-news/commits/main")
+    assert options["timeout"] == corpus.PROBE_SECONDS
+    assert load == ("SetFit/bbc-news", {"revision": "last-before"})
+    assert list(news) == ["train", "test"]
+    assert news["train"].to_list() == ROWS
+    assert news["test"].to_list() == ROWS[3:]
+    said = capsys.readouterr().out
+    assert said == "Data: SetFit/bbc-news on the hub (5 train and 2 test documents).\n"
+    assert NEWS.source == "news"
+    assert NEWS.is_loaded
+
+
+def assert_stand_in(news, said, reason):
+    assert news["train"].to_list() == STAND_IN["train"]
+    assert NEWS.source == "docstrings"
+    assert not NEWS.is_loaded
+    assert said.err == ""
+    assert said.out.splitlines() == [
+        f"{reason}, so docstrings of installed libraries stand in for the news.",
+        "Data: docstrings of installed libraries (1 train and 1 test documents).",
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(COMMITS, error=OSError("503")),
+        Answer(COMMITS[:2]),
+        Answer({"error": "no such dataset"}),
+        Answer([{"id": "undated"}]),
+    ],
+)
+def test_a_hub_without_a_usable_revision_is_not_asked_twice(hub, capsys, answer):
+    calls = hub(answer)
+    news = load_news()
+    assert len(calls) == 1
+    assert_stand_in(news, capsys.readouterr(), "The hub cannot be reached")
+
+
+def test_a_hub_that_cannot_be_reached_gives_the_stand_in(capsys):
+    assert_stand_in(load_news(), capsys.readouterr(), "The hub cannot be reached")
+
+
+def test_a_slow_hub_is_not_waited_for(hub, monkeypatch, capsys):
+    went_on, answers_in_time = threading.Event(), []
+
+    def slow():
+        answers_in_time.append(not went_on.wait(timeout=60))  # it answers once we went on
+        return Answer(COMMITS)
+
+    calls = hub(slow)
+    monkeypatch.setattr(corpus, "PROBE_SECONDS", 0.05)
+    news = load_news()
+    assert not answers_in_time
+    went_on.set()
+    assert len(calls) <= 1  # nothing is loaded
+    assert_stand_in(news, capsys.readouterr(), "The hub cannot be reached")
+
+
+def test_a_failing_download_is_named_and_gives_the_stand_in(hub, capsys):
+    hub(Answer(COMMITS), error=ConnectionError("a long story"))
+    reason = "The hub answered, but SetFit/bbc-news did not load (ConnectionError)"
+    assert_stand_in(load_news(), capsys.readouterr(), reason)
+
+
+def test_a_bad_row_of_the_hub_is_an_error_and_no_stand_in(hub):
+    hub(Answer(COMMITS), rows=[*ROWS[:4], ROWS[4] | {"text": ""}])
+    with pytest.raises(ValueError, match="train, row 5"):
+        load_news()
+    assert NEWS.source is None
+
+
+def dataset_dict(**texts):
+    rows = {split: [ROWS[0] | {"text": text} for text in part] for split, part in texts.items()}
+    return DatasetDict({split: Dataset.from_list(part) for split, part in rows.items()})
+
+
+def test_a_repeated_text_stays_once_and_in_the_test_split():
+    kept = drop_duplicates(dataset_dict(train=list("abcab"), test=list("cddC")))
+    assert {split: list(part["text"]) for split, part in kept.items()} == {
+        "train": ["a", "b"],
+        "test": ["c", "d", "C"],
+    }
+
+
+def test_class_names_stand_at_their_label():
+    rows = [{"text": "t", "label": label, "label_text": name} for label, name in
+            [(2, "two"), (0, "zero"), (1, "one"), (2, "two")]]  # fmt: skip
+    assert class_names(DatasetDict({"train": Dataset.from_list(rows)})) == ["zero", "one", "two"]
+
+
+def test_all_documents_are_both_splits():
+    assert list(all_documents(dataset_dict(train=["a", "b"], test=["c"]))["text"]) == list("abc")
+
+
+def test_another_data_set_is_another_instance(tmp_path, monkeypatch, capsys):
+    names = {"columns": ("song", "kind", "bird"), "folder_variable": "BIRDS"}
+    birds = dataclasses.replace(NEWS, name="birds", classes=("owl", "wren"), **names)
+    rows = [{"song": f"song {i}", "kind": i, "bird": birds.classes[i]} for i in range(2)]
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    monkeypatch.setenv("BIRDS", str(tmp_path))
+    assert class_names(birds.load()) == ["owl", "wren"]
+    assert "folder in BIRDS" in capsys.readouterr().out
+    assert birds.is_loaded
+    assert NEWS.source is None

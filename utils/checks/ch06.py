@@ -1,0 +1,162 @@
+"""Checks of chapter 6: what a layer's parameters and work depend on, and what a head can express.
+
+Shapes: B sequences, T queries, S keys, H heads, D = H * D_head.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    call,
+    check,
+    compare,
+    compare_numbers,
+    normal,
+    require_parts,
+)
+from utils.checks.mistakes import LAYER_TRANSPOSED, STRIDED, strided, wrong_orders
+
+__all__ = ["low_rank_scores", "multiply_adds", "parameter_count", "weights_of_head"]
+
+NARROW = "a head is D / H wide, so all of them are D."
+
+
+@check
+def parameter_count(function: Code) -> None:
+    """Check ``function(embed_dim, num_heads, kdim, vdim, bias)``: the parameters of a layer.
+
+    The layer is ``torch.nn.MultiheadAttention`` with these arguments; the result is an int.
+    """
+    cases = [(512, 8, 512, 512, True), (12, 1, 12, 12, True), (12, 6, 12, 12, True)]
+    cases += [(12, 3, 12, 12, False), (12, 3, 5, 8, True), (6, 2, 9, 4, False)]
+    found = []
+    for D, H, kdim, vdim, bias in cases:
+        layer = nn.MultiheadAttention(D, H, bias=bias, kdim=kdim, vdim=vdim)
+        right = sum(parameter.numel() for parameter in layer.parameters())
+        matrices, vectors, last = D * (2 * D + kdim + vdim), 4 * D * bias, D * D + D * bias
+        mistakes = {
+            "the biases are missing.": matrices,
+            "there are biases in the count, and bias is False.": matrices + 4 * D,
+            "the bias of the last projection is missing.": matrices + 3 * D * bias,
+            "the last projection is missing.": right - last,
+            "kdim and vdim are not used.": 4 * D * D + vectors,
+            "the biases of key and value have D numbers each.": matrices
+            + (2 * D + kdim + vdim) * bias,
+            f"it grows with num_heads; {NARROW}": right * H,
+            f"the weights grow with num_heads; {NARROW}": matrices * H + vectors,
+            f"q, k and v grow with num_heads; {NARROW}": (right - last) * H + last,
+            f"each head is D wide here; {NARROW}": (right - D * bias) * H + D * bias,
+        }
+        what = f"for D = {D}, H = {H}, kdim = {kdim}, vdim = {vdim}, bias = {bias}, the count"
+        found.append((call(function, D, H, kdim, vdim, bias), right, what, mistakes))
+    compare_numbers(found)
+
+
+@check
+def weights_of_head(function: Code) -> None:
+    """Check ``function(in_proj_weight, num_heads, h)``: the three projections of head h, as views.
+
+    ``in_proj_weight`` is that of PyTorch's layer, (3 * D, D). The result is three tensors
+    (D_head, D), for query, key and value, which share their memory with it. Heads count from 0.
+    """
+    H, D_head = 4, 3
+    D = H * D_head
+    packed = torch.arange(1.0, 1 + 3 * D * D).view(3 * D, D)  # (3 * D, D)
+    thirds, blocks = packed.view(3, D, D), packed.view(3, H, D_head, D)
+    names = ["query", "key", "value"]
+    for h in (3, 0, 2):
+        result = call(function, packed, H, h)
+        result = list(result) if isinstance(result, Tensor) else result
+        require_parts(result, 3, "three tensors: query, key and value")
+        for i, (name, got) in enumerate(zip(names, result, strict=True)):
+            mistakes = {f"these rows belong to the {names[j]}.": blocks[j, h] for j in range(3)}
+            across = thirds[i, :, h * D_head : (h + 1) * D_head]
+            mistakes |= {
+                "heads count from 0; these rows are the head before.": blocks[i, h - 1],
+                "heads are cut across the columns; take rows, (D_head, D).": across,
+                LAYER_TRANSPOSED: blocks[i, h].T,
+                STRIDED: strided(thirds[i].T, H)[h].T,
+                "cut query, key and value first, then heads.": packed.view(H, 3, -1, D)[h, i],
+            }
+            mistakes |= {said: heads[h] for said, heads in wrong_orders(blocks[i], 0).items()}
+            compare(got, blocks[i, h], f"for head {h}, the weight of the {name}", mistakes)
+            if got.untyped_storage().data_ptr() != packed.untyped_storage().data_ptr():
+                raise FaultError(f"the weight of the {name} is a copy; return a view, by slicing.")
+
+
+@check
+def multiply_adds(function: Code) -> None:
+    """Check ``function(B, T, D, H)``: multiply-adds of self-attention, forward.
+
+    The result is two ints: those of the four projections, and those of attention (both products,
+    all heads). A product of (n, m) with (m, p) takes n * m * p.
+    """
+    found: list[list[Any]] = [[], []]
+    for B, T, D, H in [(1, 10, 8, 1), (1, 10, 8, 4), (3, 20, 16, 2), (2, 128, 512, 8)]:
+        result = call(function, B, T, D, H)
+        require_parts(result, 2, "two numbers: projections and attention")
+        projections, attention = rights = 4 * B * T * D * D, 2 * B * T * T * D
+        flops = "count a multiplication and its addition as one."
+        wrong = (
+            {
+                flops: 2 * projections,
+                "there are four projections; this is three.": projections * 3 // 4,
+                "this is one projection; there are four.": projections // 4,
+                "the projections do not grow with H; a head is D / H wide.": projections * H,
+                "every token of every sequence is projected: B * T of them.": 4 * T * D * D,
+            },
+            {
+                flops: 2 * attention,
+                "there are two products, for the scores and for the mixing.": attention // 2,
+                "a head is D / H wide, so all heads do what one of width D does.": attention * H,
+                "this is one head; there are H.": attention // H,
+                "the scores of one sequence are T by T: the work grows with T * T.": 2 * B * T * D,
+                "the number of sequences, B, is missing.": 2 * T * T * D,
+            },
+        )
+        for i, name in enumerate(["the projections' work", "attention's work"]):
+            what = f"for B = {B}, T = {T}, D = {D}, H = {H}, {name}"
+            found[i].append((result[i], rights[i], what, wrong[i]))
+    for cases in found:
+        compare_numbers(cases)
+
+
+@check
+def low_rank_scores(function: Code) -> None:
+    """Check ``function(scores, r)``: the queries and keys of a head of width r, and their error.
+
+    ``scores`` is (T, S). The result is Q (T, r), K (S, r) and a number: Q K^T / sqrt(r) is as close
+    to the scores as r allows, and the number is how far off it is, as a Frobenius norm.
+    """
+    draw, errors = normal(6), []
+    for T, S, r in [(5, 7, 2), (6, 4, 1), (5, 5, 3)]:
+        scores = draw(T, S)
+        result = call(function, scores.clone(), r)
+        require_parts(result, 3, "three things: Q, K and the error")
+        q, k, error = result
+        for name, got, shape in [("Q", q, (T, r)), ("K", k, (S, r))]:
+            if tuple(getattr(got, "shape", ())) != shape:
+                raise FaultError(f"for scores {(T, S)}, r = {r}: {name} should be {shape}.")
+        U, sizes, Vh = torch.linalg.svd(scores, full_matrices=False)
+        best = U[:, :r] * sizes[:r] @ Vh[:r]
+        last = U[:, -r:] * sizes[-r:] @ Vh[-r:]
+        mistakes = {
+            "the scale is missing: the scores are Q K^T / sqrt(r).": best / r**0.5,
+            "the singular values are used twice: once in all.": U[:, :r] * sizes[:r] ** 2 @ Vh[:r],
+            "the singular values are not used.": U[:, :r] @ Vh[:r],
+            "the smallest singular values are kept; keep the largest.": last,
+        }
+        compare(q @ k.mT / r**0.5, best, f"for r = {r}, Q K^T / sqrt(r)", mistakes, atol=1e-4)
+        left = sizes[r:]
+        mistakes = {
+            "the error is squared; take the root.": (left**2).sum(),
+            "this is the largest singular value left out; the norm takes all.": left.max(),
+            "this is the sum of the singular values left out; sum their squares.": left.sum(),
+            "the error is a share of the scores; give it as it is.": left.norm() / scores.norm(),
+        }
+        errors.append((error, float(left.norm()), f"for r = {r}, the error", mistakes))
+    compare_numbers(errors, atol=1e-4)

@@ -1,0 +1,128 @@
+"""Checks of chapter 7: the sinusoidal table, its shift, a rotation by position, ALiBi's bias."""
+
+import torch
+from torch import Tensor
+
+from utils.attention import ALiBi, RotaryPositionalEncoding, SinusoidalPositionalEncoding
+from utils.checks.comparing import Code, call, check, compare, normal
+
+__all__ = ["alibi_bias", "rotate_at", "shift_matrix", "sinusoidal_table"]
+
+
+@check
+def sinusoidal_table(function: Code) -> None:
+    """Check the table of the sinusoidal encoding.
+
+    ``function(length, embed_dim)`` returns (length, D): row t holds sin(t w_0), cos(t w_0),
+    sin(t w_1), …, with w_i = 10,000^(-2i/D). An odd D ends with a sine.
+    """
+    for length, D in ((7, 6), (5, 9), (1, 1)):
+        t, i = torch.arange(length).view(-1, 1), torch.arange(0, D, 2)
+        expected = SinusoidalPositionalEncoding(D).table(length)  # (length, D)
+        halves = torch.cat([expected[:, 0::2], expected[:, 1::2]], dim=1)
+        mistakes = {
+            "count positions from 0, not from 1.": _table(t + 1, i / D, D),
+            "the exponent is 2i/D for pair i; you have i/D.": _table(t, i / (2 * D), D),
+            "sine and cosine share one frequency, that of their pair.": _no_pairs(t, D),
+            "sine and cosine have changed places.": _table(t, i / D, D, sine_first=False),
+            "all sines come first; they alternate with the cosines.": halves,
+        }
+        compare(call(function, length, D), expected, f"the table for D = {D}", mistakes, atol=1e-4)
+
+
+@check
+def shift_matrix(function: Code) -> None:
+    """Check the matrix that moves the sinusoidal encoding by k positions.
+
+    ``function(k, embed_dim)`` returns R of shape (D, D), D even, with R p_t = p_(t + k) for every
+    position t, where p_t is row t of the table.
+    """
+    for k, D in ((3, 8), (0, 2), (-2, 4)):
+        expected = _shift(k, D)
+        mistakes = {
+            "this moves by -k: are sines turned, or is it transposed?": _shift(-k, D),
+            "this moves by one position, whatever k is.": _shift(1, D),
+            "all blocks turn by the same angle; each pair has a frequency.": _shift(
+                k, D, same=True
+            ),
+            "no sines were found: each pair has a block of 2 by 2.": expected * torch.eye(D),
+        }
+        compare(call(function, k, D), expected, f"the matrix for k = {k}", mistakes)
+
+
+@check
+def rotate_at(function: Code) -> None:
+    """Check the rotation of queries or keys, at any positions.
+
+    ``function(x, positions)`` takes x (..., T, D_head) and the positions of its rows (T,), and
+    returns x rotated, same shape: dimensions i and i + D_head / 2 are pair i, and the row at
+    position p turns by p times 10,000^(-2i/D_head).
+    """
+    x = normal(7)(2, 3, 9, 8)
+    rotary = RotaryPositionalEncoding(8)
+    positions = torch.tensor([5, 0, 8])
+    expected = rotary.rotate(x)[..., positions, :]  # (2, 3, 3, 8)
+    rows = x[..., positions, :]
+    order = torch.arange(8).view(4, 2).T.flatten()  # 0, 2, 4, 6, 1, 3, 5, 7
+    neighbours = rotary.rotate(x[..., order])[..., order.argsort()]
+    mistakes = {
+        "nothing is rotated.": rows,
+        "the positions are not used: the rows are rotated as if at 0, 1, 2.": rotary.rotate(rows),
+        "it is turned the wrong way.": 2 * rows * _cosines(positions) - expected,
+        "the pairs should be (i, i + D_head / 2), not (2i, 2i + 1).": neighbours[..., positions, :],
+    }
+    compare(call(function, rows.clone(), positions), expected, "the rotated tensor", mistakes)
+
+
+@check
+def alibi_bias(function: Code) -> None:
+    """Check what ALiBi adds to the scores.
+
+    ``function(num_heads, num_queries, num_keys)`` returns (H, T, S), H a power of two: minus the
+    slope of the head, 2^(-8 (h + 1) / H) for h = 0, 1, …, times the distance of query and key.
+    """
+    for H, T, S in ((8, 5, 5), (4, 3, 6)):
+        expected = ALiBi(H).bias(T, S)
+        signed = torch.arange(T).view(-1, 1) - torch.arange(S)  # (T, S)
+        h = torch.arange(H).view(-1, 1, 1)
+        slopes = 2 ** (-8 * (h + 1) / H)  # (H, 1, 1)
+        mistakes = {
+            "the sign is wrong: far keys should lose.": -expected,
+            "a distance is never negative: take its absolute value.": -slopes * signed,
+            "keys after the query count as near; their distance counts.": -slopes
+            * signed.clamp(min=0),
+            "the first slope is 2^(-8/H), not 1.": -(2 ** (-8 * h / H)) * signed.abs(),
+            "the slopes are 1/2, 1/4, … only for 8 heads.": -(0.5 ** (h + 1)) * signed.abs(),
+            "the slopes are the wrong way round: head 0 has the largest.": expected.flip(0),
+            "the axis of the heads should come first, (H, T, S).": expected.permute(1, 2, 0),
+            "this is the distance; multiply it by each head's slope.": -signed.abs().expand(
+                H, T, S
+            ),
+        }
+        compare(call(function, H, T, S), expected, f"the bias of {H} heads", mistakes)
+
+
+def _table(t: Tensor, exponents: Tensor, D: int, sine_first: bool = True) -> Tensor:
+    """A table (length, D) from positions (length, 1) and one exponent for each pair."""
+    angles = t * 10_000.0**-exponents  # (length, pairs)
+    waves = [angles.sin(), angles.cos()]
+    return torch.stack(waves if sine_first else waves[::-1], dim=-1).flatten(1)[:, :D]
+
+
+def _no_pairs(t: Tensor, D: int) -> Tensor:
+    angles = t * 10_000.0 ** -(torch.arange(D) / D)  # (length, D)
+    return torch.where(torch.arange(D) % 2 == 0, angles.sin(), angles.cos())
+
+
+def _shift(k: int, D: int, same: bool = False) -> Tensor:
+    """A block [[cos, sin], [-sin, cos]] for each pair, on the diagonal."""
+    angles = k * 10_000.0 ** -(torch.arange(0, D, 2) * (0 if same else 1) / D)
+    return torch.block_diag(
+        *(torch.tensor([[a.cos(), a.sin()], [-a.sin(), a.cos()]]) for a in angles)
+    )
+
+
+def _cosines(positions: Tensor) -> Tensor:
+    """The cosine for each of 8 dimensions, (T, 8); x turned back is 2 x cos minus x turned."""
+    angles = positions.view(-1, 1) * 10_000.0 ** -(torch.arange(0, 8, 2) / 8)  # (T, 4)
+    return torch.cat([angles, angles], dim=-1).cos()

@@ -1,0 +1,180 @@
+"""Checks of chapter 10: what wide heads hold, what they compute, and what would cost the same."""
+
+from typing import Any
+
+from torch import Tensor
+
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    as_number,
+    call,
+    check,
+    compare,
+    compare_numbers,
+    mistake_in_all,
+    normal,
+    require_parts,
+)
+from utils.checks.mistakes import (
+    LAYER_TRANSPOSED,
+    STRIDED,
+    WRONG_SPLITS,
+    Split,
+    soft,
+    split,
+    strided,
+    wrong_attention,
+    wrong_orders,
+)
+
+__all__ = ["absorb_convolution", "parameters_of_widths", "wide_attention", "width_of_equal_cost"]
+
+B, T, D, H, VDIM = 2, 4, 6, 3, 5
+CHANNELS = D // H
+
+
+@check
+def parameters_of_widths(function: Code) -> None:
+    """Check the parameters of three layers with biases, as formulas.
+
+    ``function(embed_dim, num_heads, kernel_size)`` returns three ints: the parameters of the
+    standard layer, of the one with wide heads, and of the one whose wide heads are reduced by a
+    convolution of that kernel size.
+    """
+    names, no_biases = ("standard", "wide", "with a convolution"), "the biases are missing"
+    found: list[list[Any]] = [[], [], []]
+    for D, H, k in [(12, 3, 4), (64, 8, 3), (10, 5, 2), (7, 1, 1)]:
+        result = call(function, D, H, k)
+        require_parts(result, 3, "three numbers: standard, wide, and with a convolution")
+        wide, reduce = 3 * (D * H * D + H * D), k * D * D + D
+        rights = 4 * (D * D + D), wide + H * D * D + D, wide + reduce + D * D + D
+        mistakes = (
+            {
+                no_biases: 4 * D * D,
+                "the last projection is missing": 3 * D * D + 3 * D,
+                "the number does not grow with H": H * rights[0],
+            },
+            {
+                no_biases: 4 * H * D * D,
+                "the last bias is D long, not H * D": 4 * (H * D * D + H * D),
+                "the last projection maps H * D to D": wide + D * D + D,
+                "the last projection is missing": wide,
+            },
+            {
+                no_biases: 3 * H * D * D + k * D * D + D * D,
+                "each head has D channels to reduce, not H * D": rights[2] + (H - 1) * k * D * D,
+                "the convolution has a bias too": rights[2] - D,
+                "the last projection maps D to D": wide + reduce + H * D * D + D,
+                "the last projection is missing": wide + reduce,
+            },
+        )
+        for i, name in enumerate(names):
+            where = f"{name}, D = {D}, H = {H}, kernel_size = {k}"
+            wrong = {f"{name}: {why}.": number for why, number in mistakes[i].items()}
+            found[i].append((result[i], rights[i], where, wrong))
+    for cases in found:
+        compare_numbers(cases, "{what}: {got}, not {right}.")
+
+
+@check
+def wide_attention(function: Code) -> None:
+    """Check self-attention with wide heads, from its weights.
+
+    ``function(x, w_q, w_k, w_v, w_o, num_heads)`` takes x (B, T, D), three matrices (D, H * D) in
+    which the columns of head 0 come first, and w_o (H * D, D). It returns (B, T, D).
+    """
+    draw = normal(10)
+    x, matrices, w_o = draw(B, T, D), 0.5 * draw(3, D, H * D), draw(H * D, D)
+    projected = x @ matrices.unsqueeze(1)  # (3, B, T, H * D)
+
+    def finish(heads: Tensor) -> Tensor:
+        return heads.transpose(1, 2).flatten(2) @ w_o  # (B, H, T, D) -> (B, T, D)
+
+    def attend(cut: Split = split, size: float = D) -> Tensor:
+        q, k, v = (cut(part, H) for part in projected)
+        return soft(q @ k.mT / size**0.5) @ v
+
+    right = finish(attend())
+    q, k, v = split(projected, H)
+    mistakes = {
+        "the scores are divided by the root of D / H, not of D.": finish(attend(size=CHANNELS)),
+        "the scores are divided by the root of H * D, not of D.": finish(attend(size=H * D)),
+        "w_o is missing.": right @ w_o.pinverse(),
+    }
+    mistakes |= wrong_attention(q, k, v, give=finish) | wrong_orders(attend(), 1, finish)
+    mistakes |= {said: finish(attend(cut)) for said, cut in WRONG_SPLITS.items()}
+    compare(call(function, x, *matrices, w_o, H), right, "the output", mistakes, 1e-4)
+
+
+@check
+def absorb_convolution(function: Code) -> None:
+    """Check how a convolution of kernel size 1 is absorbed in the projection of the values.
+
+    ``function(v_weight, reduce_weight)`` takes ``v_proj.weight``, (H * D, vdim), and
+    ``reduce.weight``, (D, D, 1), of a ``ConvMultiHeadAttention``. It returns the weight of a
+    projection that gives the reduced values at once, (D, vdim).
+    """
+    draw = normal(11)
+    v_weight, reduce_weight = draw(H * D, VDIM), draw(D, D, 1)
+    blocks, taps = v_weight.view(H, D, VDIM), reduce_weight.view(H, CHANNELS, D)
+
+    def reduced(heads: Tensor) -> Tensor:
+        return (taps @ heads).flatten(0, 1)  # (H, D / H, vdim) -> (D, vdim)
+
+    mistakes = wrong_orders(blocks, 0, reduced) | {
+        "the heads are added up; each channel has one.": reduced(blocks.sum(0, keepdim=True)),
+        STRIDED: reduced(strided(v_weight.T, H).mT),
+        "heads mixed up: the channels of a head stand together.": (
+            (taps @ blocks).transpose(0, 1).flatten(0, 1)
+        ),
+        LAYER_TRANSPOSED: reduced(blocks).mT,
+        "join the heads along the rows, (D, vdim).": taps @ blocks,
+    }
+    compare(call(function, v_weight, reduce_weight), reduced(blocks), "the weight", mistakes)
+
+
+@check
+def width_of_equal_cost(function: Code) -> None:
+    """Check the width of a standard layer that costs as much as wide heads do.
+
+    ``function(embed_dim, num_heads, T, S)`` returns the multiple of ``num_heads``, an int, for
+    which the multiply-adds of a standard layer with T queries and S keys come nearest to those of
+    the layer with wide heads.
+    """
+    cases = [(64, 8, 128, 128), (16, 4, 16, 16), (32, 4, 1, 500), (48, 2, 64, 8)]
+    widths, mistakes = [], []
+    for D, H, T, S in cases:
+        got = as_number(call(function, D, H, T, S), "the width")
+        if got % H:
+            raise FaultError(f"the width is a whole number and a multiple of H = {H}; got {got}.")
+        widths.append(got)
+        work = 2 * (T + S), 2 * T * S
+        known = {
+            "rounded down; the multiple above may be nearer": _below(D, H, *work),
+            "rounded up; the multiple below may be nearer": _below(D, H, *work) + H,
+            "the attention is forgotten": _nearest(D, H, 1, 0),
+            "all keys are counted as queries": _nearest(D, H, 4 * T, 2 * T * T),
+            "one product for T × S is forgotten": _nearest(D, H, 2 * (T + S), T * S),
+            "the projections are forgotten": H * D,
+            "the layer with wide heads is as wide": D,
+        }
+        mistakes.append(known)
+    why = mistake_in_all(widths, mistakes)
+    for got, (D, H, T, S) in zip(widths, cases, strict=True):
+        if got != (right := _nearest(D, H, 2 * (T + S), 2 * T * S)):
+            hint = f" ({why})" if why else ""
+            raise FaultError(f"D = {D}, H = {H}, T = {T}, S = {S}: {got}{hint}, not {right}.")
+
+
+def _nearest(D: int, H: int, projections: int, attention: int) -> int:
+    """The multiple of H whose cost is nearest to that of wide heads in a model of width D."""
+    below = _below(D, H, projections, attention)
+    goal = projections * D * H * D + attention * H * D
+    return min((below, below + H), key=lambda W: abs(projections * W * W + attention * W - goal))
+
+
+def _below(D: int, H: int, projections: int, attention: int) -> int:
+    """The largest multiple of H whose cost is no more than that of wide heads."""
+    goal = projections * D * H * D + attention * H * D
+    return max(W for W in range(0, H * D + 1, H) if projections * W * W + attention * W <= goal)

@@ -1,0 +1,167 @@
+"""Checks of chapter 11: the same function with less work, and the padding of batches.
+
+Shapes: B sequences, T queries, S keys, H heads, D = the tokens' width.
+"""
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    call,
+    check,
+    compare_numbers,
+    compare_work,
+    normal,
+    require_parts,
+)
+from utils.checks.mistakes import NO_BIAS, STRIDED, split, strided, wrong_orders, wrong_scales
+
+__all__ = ["absorbed_scores", "absorbed_values", "padding_tokens", "row_asked_for"]
+
+B, H, T, S, D_HEAD, D = 2, 3, 2, 7, 4, 10  # D is not H * D_HEAD here
+
+
+@check
+def absorbed_scores(function: Code) -> None:
+    """Check ``function(q, tokens, k_weight)``: scores from keys that are never made.
+
+    ``q`` is (B, H, T, D_head), projected; ``tokens`` (B, S, D); ``k_weight`` (H * D_head, D), the
+    weight of an ``nn.Linear``. The result is (B, H, T, S), divided by the root of D_head.
+    """
+    draw = normal(11)
+    q = draw(B, H, T, D_HEAD)
+    tokens, weight, keys, stripes = _tokens_and_heads(draw)
+    products = q @ keys.mT
+    right = products / D_HEAD**0.5
+    mistakes = wrong_scales(products, D_HEAD, width=D) | {
+        "queries and keys are exchanged: (B, H, T, S).": right.mT,
+        "these are the weights; give the scores, before the softmax.": right.softmax(-1),
+        STRIDED: q @ stripes.mT / D_HEAD**0.5,
+    }
+    mistakes |= wrong_orders(keys, 1, lambda wrong: q @ wrong.mT / D_HEAD**0.5)
+    # Each query goes through the weight, and then meets every token.
+    enough = B * H * T * (D_HEAD * D + S * D)
+    inputs, waste = (q, tokens, weight), "a key was projected"
+    compare_work(function, inputs, right, "the result", mistakes, enough, waste)
+
+
+@check
+def absorbed_values(function: Code) -> None:
+    """Check ``function(weights, tokens, v_weight, v_bias)``: heads from values never made.
+
+    ``weights`` is (B, H, T, S), and its rows need not sum to one; ``tokens`` (B, S, D);
+    ``v_weight`` (H * D_head, D) and ``v_bias`` (H * D_head,). The result is (B, H, T, D_head).
+    """
+    random = torch.Generator().manual_seed(12)
+    weights = torch.randn(B, H, T, S, generator=random).softmax(dim=-1)
+    weights = weights * (torch.rand(B, H, T, S, generator=random) < 0.7) / 0.7
+    draw = partial(torch.randn, generator=random)
+    tokens, weight, values, stripes = _tokens_and_heads(draw)
+    bias = draw(H * D_HEAD)
+    mixed, sums = weights @ values, weights.sum(-1, keepdim=True)  # (B, H, T, D_head)
+    shift = bias.view(H, 1, D_HEAD)
+    right = mixed + sums * shift
+    mistakes = {
+        NO_BIAS: mixed,
+        "the bias is added once for each query; the sum of its weights counts.": mixed + shift,
+        "the bias is added for each token; the weights share it out.": mixed + S * shift,
+        "the weights were made to sum to one; take them as they are.": mixed / sums + shift,
+        STRIDED: weights @ stripes + sums * shift,
+        "the heads stand side by side; give (B, H, T, D_head).": right.transpose(1, 2).flatten(2),
+        "heads and queries are swapped.": right.transpose(1, 2),
+    } | wrong_orders(values, 1, lambda wrong: weights @ wrong + sums * shift)
+    # Each row mixes the tokens, then goes through the weight; sum and bias may be products too.
+    enough = B * H * T * (S * D + D * D_HEAD + S + D_HEAD)
+    inputs, waste = (weights, tokens, weight, bias), "a value was projected"
+    compare_work(function, inputs, right, "the result", mistakes, enough, waste)
+
+
+@check
+def row_asked_for(function: Code) -> None:
+    """Check ``function(layer, x)``: the last row of self-attention, without the other rows.
+
+    ``layer`` is an ``nn.MultiheadAttention``, batch first, and ``x`` (B, T, D). The result is the
+    last row of ``layer(x, x, x)[0]``, (B, D).
+    """
+    rows, length, width = 3, 11, 12
+    random = torch.Generator().manual_seed(13)
+    layer = nn.MultiheadAttention(width, 3, batch_first=True)
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, std=0.5, generator=random)
+    x = torch.randn(rows, length, width, generator=random)
+    with torch.no_grad():
+        every, alone = layer(x, x, x)[0], layer(*[x[:, -1:]] * 3)[0][:, 0]
+    mistakes = {
+        "this is the first row; give the last.": every[:, 0],
+        "these are all rows; give the last alone, (B, D).": every,
+        "the row is right, and has a dimension too many: give (B, D).": every[:, -1:],
+        "the last token attends to itself alone; every token is a key.": alone,
+    }
+    asked: list[bool] = []
+
+    def note(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        asked.append(kwargs.get("need_weights", args[4] if len(args) > 4 else True))
+
+    layer.register_forward_pre_hook(note, with_kwargs=True)
+    # One query and one output, keys and values for all tokens, and one row of both products.
+    enough = rows * (2 * width**2 + 2 * length * width**2 + 2 * length * width)
+    with torch.no_grad():
+        inputs, waste = (layer, x), "more rows were computed"
+        compare_work(function, inputs, every[:, -1], "the result", mistakes, enough, waste)
+    if any(asked):
+        raise FaultError("the row is right, but the weights were asked for: need_weights=False.")
+
+
+@check
+def padding_tokens(function: Code) -> None:
+    """Check ``function(lengths, batch_size)``: padding in batches as given, and sorted by length.
+
+    ``lengths`` is a list of ints. The result is two ints: how many padding tokens the batches hold
+    when documents are taken in the order given, and when they are sorted by length first.
+    """
+    cases = [([5, 1, 4, 2], 2), ([3, 9, 2, 7, 7, 1, 8, 6], 3), ([4, 4, 3], 2), ([6], 4)]
+    found: list[list[Any]] = [[], []]
+    for lengths, size in cases:
+        result = call(function, list(lengths), size)
+        require_parts(result, 2, "two numbers: as given, and sorted")
+        for i, order in enumerate([lengths, sorted(lengths)]):
+            what = f"for lengths {order} in batches of {size}, the padding"
+            wrong = _wrong_paddings(lengths, size, is_sorted=bool(i))
+            found[i].append((result[i], _padding(order, size), what, wrong))
+    for numbers in found:
+        compare_numbers(numbers)
+
+
+def _wrong_paddings(lengths: list[int], size: int, is_sorted: bool) -> dict[str, int]:
+    orders = [lengths, sorted(lengths)]
+    order, other = (orders[is_sorted], orders[not is_sorted])
+    right, whole = _padding(order, size), order[: len(order) // size * size]
+    missing = -len(order) % size * max(order[len(whole) :], default=0)
+    known = {
+        "these are all positions; subtract the tokens.": right + sum(order),
+        "the last batch, which may be smaller, is left out.": _padding(whole, size),
+        "the last batch, which may be smaller, is counted as full.": right + missing,
+        "a batch is padded to its own longest document.": _padding(order, len(order)),
+        "the two orders are the wrong way round.": _padding(other, size),
+    }
+    if is_sorted:
+        longest_first = _padding(order[::-1], size)
+        known["sort the shortest first; the longest come first here."] = longest_first
+    return known
+
+
+def _padding(lengths: list[int], size: int) -> int:
+    parts = [lengths[i : i + size] for i in range(0, len(lengths), size)]
+    return sum(len(part) * max(part) - sum(part) for part in parts)
+
+
+def _tokens_and_heads(draw: Code) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Give tokens (B, S, D), a weight, its heads (B, H, S, D_head), and heads cut wrongly."""
+    tokens, weight = draw(B, S, D), draw(H * D_HEAD, D)
+    projected = tokens @ weight.T  # (B, S, H * D_head)
+    return tokens, weight, split(projected, H), strided(projected, H)

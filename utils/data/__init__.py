@@ -1,0 +1,25 @@
+"""Data: texts with labels, pairs of texts, tokens and batches.
+
+``corpus``      a data set of labelled texts: a folder, the hub, or what stands in for it
+``news``        the articles of the BBC, which the course reads; another data set is such a file
+``docstrings``  what stands in for them: docstrings of installed libraries
+``text``        from text to tokens to batches, by pieces of words and by characters
+``dates``       dates written out in six languages, from Babel's locale data
+"""
+
+from utils.data.corpus import Corpus, all_documents, class_names, drop_duplicates
+from utils.data.dates import FIRST, LANGUAGES, LAST, Split, split_dates, write_date, write_dates
+from utils.data.docstrings import docstring_rows
+from utils.data.news import NEWS, load_news
+from utils.data.text import (
+    BEGIN,
+    END,
+    PADDING,
+    CharacterVocabulary,
+    batches,
+    make_dataloader,
+    minilm_folder,
+    minilm_tokenizer,
+    pad_rows,
+    train_tokenizer,
+)

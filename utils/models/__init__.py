@@ -1,0 +1,27 @@
+"""Models that are built around the layer.
+
+``blocks``      the blocks of a Transformer: attention, a small network, residuals and norms
+``classifier``  a small text classifier around any attention layer
+``encoder``     a model of BERT's kind: embeddings, then encoder blocks
+``minilm``      that model with the published weights of all-MiniLM-L6-v2: one vector for each text
+``adapters``    low-rank adapters, as parametrisations of a weight
+``transformer`` encoder and decoder with one embedding; ``transformer_from_torch`` copies PyTorch's
+``writing``     write token by token: the best each time, or the best of several beams
+"""
+
+from utils.models.adapters import LowRank, add_adapters, merge_adapters
+from utils.models.blocks import DecoderBlock, EncoderBlock
+from utils.models.classifier import TextClassifier
+from utils.models.encoder import TextEncoder
+from utils.models.minilm import (
+    UNUSED,
+    WEIGHT_NAMES,
+    embed_texts,
+    load_minilm,
+    load_weights,
+    mean_pool,
+    read_weights,
+)
+from utils.models.transformer import DecodingState, Transformer
+from utils.models.transformer_from_torch import copy_from_torch
+from utils.models.writing import beam_search, greedy

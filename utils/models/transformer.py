@@ -1,0 +1,226 @@
+"""The Transformer: an encoder reads the source, a decoder writes the target token by token.
+
+Its embedding is shared by source, target and output layer. It can be trained on whole targets at
+once, and writes with a cache, so that no token is computed twice.
+
+Shapes: B pairs, S tokens of the source, T of the target, D = ``embed_dim``, V = ``vocab_size``.
+
+Source: Vaswani and others 2017, "Attention Is All You Need", section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from utils.attention import KeyValueCache, MultiHeadAttention, SinusoidalPositionalEncoding
+from utils.data import PADDING
+from utils.models.blocks import DecoderBlock, EncoderBlock
+
+
+class Transformer(nn.Module):
+    """An encoder and a decoder with one embedding.
+
+    Parameters
+    ----------
+    vocab_size : int, V, one vocabulary for source and target
+    embed_dim : int, D
+    num_heads : int, H
+    hidden_dim : int, width of the feed-forward parts
+    num_layers : int, blocks of the encoder, and of the decoder
+    dropout : float, in the blocks, and on embeddings with their positions
+    norm_first : bool, pre-norm instead of the paper's post-norm, see ``EncoderBlock``
+    final_norm : bool or None, whether each stack ends with a norm; None means where the blocks
+        do not end with one, which is with ``norm_first``. (``torch.nn.Transformer`` always has it)
+    positions : nn.Module or None, what adds positions to embeddings; None means the paper's sines
+        and cosines, and ``nn.Identity()`` leaves them out. Its parameters stay as they are given
+    is_causal : bool; False lets the target read what is yet to be written, which is a mistake
+    make_attention : class, called as ``MultiHeadAttention(embed_dim, num_heads, dropout)``
+
+    Raises
+    ------
+    ValueError
+        if there is no token, or no block
+
+    Source: Vaswani and others 2017, sections 3.1 to 3.5 and 5.4.
+    """
+
+    padding_idx = PADDING  # the id that is never read from the source
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_dim: int = 512,
+        num_heads: int = 8,
+        hidden_dim: int = 2048,
+        num_layers: int = 6,
+        dropout: float = 0.1,
+        *,
+        norm_first: bool = False,
+        final_norm: bool | None = None,
+        positions: nn.Module | None = None,
+        is_causal: bool = True,
+        make_attention: Callable[..., MultiHeadAttention] = MultiHeadAttention,
+    ) -> None:
+        super().__init__()
+        if min(vocab_size, num_layers) < 1:
+            raise ValueError(
+                "a Transformer needs at least one token and one block on each side; got "
+                f"vocab_size {vocab_size} and num_layers {num_layers}."
+            )
+        self.embed_dim, self.is_causal = embed_dim, is_causal
+        self.embedding = nn.Embedding(vocab_size, embed_dim)
+        self.positions = SinusoidalPositionalEncoding(embed_dim) if positions is None else positions
+        self.dropout = nn.Dropout(dropout)
+        size = (embed_dim, num_heads, hidden_dim, dropout, norm_first, 1e-5)
+        parts = (nn.ReLU, make_attention)
+        self.encoder = nn.ModuleList(EncoderBlock(*size, *parts) for _ in range(num_layers))
+        self.decoder = nn.ModuleList(DecoderBlock(*size, *parts) for _ in range(num_layers))
+        ends_with_norm = norm_first if final_norm is None else final_norm
+        self.encoder_norm = nn.LayerNorm(embed_dim) if ends_with_norm else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(embed_dim) if ends_with_norm else nn.Identity()
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw every matrix as Xavier (Glorot) uniform, set every bias to 0, every scale to 1.
+
+        What adds positions is left as it is.
+
+        Source: Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward
+        neural networks", section 4.2.1.
+        """
+        given = set(self.positions.modules())
+        for module in filter(lambda module: module not in given, self.modules()):
+            for name, parameter in module.named_parameters(recurse=False):
+                if parameter.dim() > 1:
+                    nn.init.xavier_uniform_(parameter)
+                elif isinstance(module, nn.LayerNorm) and name == "weight":
+                    nn.init.ones_(parameter)
+                else:
+                    nn.init.zeros_(parameter)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Give the logits of the token after each token of the target.
+
+        Parameters
+        ----------
+        source : Tensor of shape (B, S), int64, padded at its end
+        target : Tensor of shape (B, T), int64; padding at its end changes nothing before it
+
+        Returns
+        -------
+        Tensor of shape (B, T, V)
+        """
+        return self.decode(target, self.encode(source), source)
+
+    def encode(self, source: Tensor) -> Tensor:
+        """Give what the encoder makes of the source, (B, S) to (B, S, D)."""
+        return self.run_encoder(self.embed(source), source == self.padding_idx)
+
+    def decode(self, target: Tensor, memory: Tensor, source: Tensor) -> Tensor:
+        """Give the logits (B, T, V) from the target (B, T), and the source read and unread."""
+        blocked = source == self.padding_idx  # (B, S)
+        x = self.run_decoder(
+            self.embed(target), memory, memory_key_padding_mask=blocked, is_causal=self.is_causal
+        )
+        return self.logits(x)
+
+    def embed(self, ids: Tensor, start: int = 0) -> Tensor:
+        """Give the scaled embeddings with their positions, of ids (B, T) that follow ``start``.
+
+        Raises
+        ------
+        ValueError
+            if an id is not in the vocabulary
+        """
+        try:
+            x = self.embedding(ids) * math.sqrt(self.embed_dim)  # (B, T, D)
+        except IndexError:
+            raise ValueError(f"ids go from 0 to {self.embedding.num_embeddings - 1}.") from None
+        places = self.positions(x.new_zeros(start + ids.shape[1], self.embed_dim))[start:]
+        return self.dropout(x + places)
+
+    def logits(self, x: Tensor) -> Tensor:
+        """Compare with every embedding: (B, T, D) to (B, T, V)."""
+        return F.linear(x, self.embedding.weight)
+
+    def run_encoder(
+        self, x: Tensor, key_padding_mask: Tensor | None = None, attn_mask: Tensor | None = None
+    ) -> Tensor:
+        """Run the encoder's blocks on vectors (B, S, D)."""
+        for block in self.encoder:
+            x, _ = block(x, key_padding_mask, attn_mask=attn_mask)
+        return self.encoder_norm(x)
+
+    def run_decoder(self, x: Tensor, memory: Tensor, **masks: Tensor | bool | None) -> Tensor:
+        """Run the decoder's blocks on vectors (B, T, D); the masks are ``DecoderBlock``'s."""
+        for block in self.decoder:
+            x, _, _ = block(x, memory, **masks)
+        return self.decoder_norm(x)
+
+    @torch.no_grad()
+    def start(self, source: Tensor, max_length: int) -> DecodingState:
+        """Read the source, (B, S), for targets of up to ``max_length`` tokens.
+
+        Raises
+        ------
+        ValueError
+            if the model is not causal
+        """
+        if not self.is_causal:
+            raise ValueError(
+                "a cache holds what a causal model has read, and this one reads ahead: decode "
+                "without a cache (cached=False)."
+            )
+        memory, blocks = self.encode(source), cast(list[DecoderBlock], list(self.decoder))
+        return DecodingState(
+            [KeyValueCache(max_length) for _ in blocks],
+            [block.project_memory(memory) for block in blocks],
+            (source != self.padding_idx)[:, None, None],  # (B, 1, 1, S)
+        )
+
+    @torch.no_grad()
+    def step(self, target: Tensor, state: DecodingState) -> Tensor:
+        """Give the logits (B, T, V) after each of the newest T tokens of the target, (B, T).
+
+        They are those that ``forward`` gives for the whole target.
+        """
+        x = self.embed(target, state.length)
+        blocks = cast(list[DecoderBlock], list(self.decoder))
+        for block, cache, memory in zip(blocks, state.caches, state.memory, strict=True):
+            x = block.decode(x, cache, memory, state.allowed)
+        return self.logits(self.decoder_norm(x))
+
+
+class DecodingState:
+    """What a decoder keeps between two tokens: keys and values of the target, and of the source.
+
+    Parameters
+    ----------
+    caches : for each block, the keys and values of the target so far
+    memory : for each block, the keys and values of the source, (B, H, S, D_head) each
+    allowed : Tensor of shape (B, 1, 1, S), bool, True = a token of the source, no padding
+    """
+
+    def __init__(
+        self, caches: list[KeyValueCache], memory: list[tuple[Tensor, Tensor]], allowed: Tensor
+    ) -> None:
+        self.caches, self.memory, self.allowed = caches, memory, allowed
+
+    @property
+    def length(self) -> int:
+        """How many tokens of the target it holds."""
+        return self.caches[0].length
+
+    def select(self, rows: Tensor) -> None:
+        """Let the targets go on from these, (B,) int64; each must have the source that it had.
+
+        So keys and values of the sources, which are most of what is kept, stay where they are.
+        """
+        for cache in self.caches:
+            cache.select(rows)

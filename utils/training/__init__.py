@@ -1,0 +1,32 @@
+"""Training: one loop, the classifier and the translator trained with it, and experiments.
+
+``loop``         gradient steps, epochs, the classifier's training and its predictions
+``translation``  train a Transformer on pairs, and count exact translations
+``experiments``  many configurations, many seeds, one table with intervals
+``reach``        what a piece of code reaches, so that kept results know when they are stale;
+                 ``syntax`` reads one statement for it
+"""
+
+from utils.training.experiments import (
+    fetch_results,
+    mean_intervals,
+    paired_differences,
+    run_all,
+)
+from utils.training.loop import (
+    classification_loss,
+    collect_logits,
+    evaluate,
+    gradient_steps,
+    predict,
+    train,
+    train_epochs,
+)
+from utils.training.reach import code_hash
+from utils.training.translation import (
+    exact_matches,
+    linear_rate,
+    paper_rate,
+    train_translation,
+    translation_loss,
+)

@@ -1,0 +1,249 @@
+"""Experiments: many configurations, many seeds, one table, and how sure the table can be.
+
+A run is a function of a configuration and a seed that returns numbers by name. ``run_all`` runs
+all that are asked for, keeps each result at once, and so goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy import stats
+from tqdm import tqdm
+
+from utils.files import replacing
+from utils.training.reach import code_hash
+
+CONFIDENCE = 0.95
+RECHECK_SECONDS = 60.0
+ROUNDING = 1e-4  # relative, of another machine
+LUCK = 4.0  # two runs of other luck differ by 1.4 standard deviations, the worst of many by more
+
+
+def run_all(
+    run: Callable[..., Mapping[str, float]],
+    configurations: Sequence[Mapping[str, Any]],
+    seeds: Iterable[int],
+    file: str | None = None,
+    name: str = "runs",
+) -> pd.DataFrame:
+    """Call ``run(seed=seed, **configuration)`` for every configuration and seed.
+
+    Parameters
+    ----------
+    run : function that returns a number for each thing measured
+    configurations : dicts with the same keys, whose values are words or numbers
+    seeds : the seeds, the same for each configuration, so that results can be paired
+    file : str or None, a CSV file that keeps each result as soon as it is there. What it already
+        holds is not run again. None keeps nothing
+    name : str, what the progress bar says
+
+    Returns
+    -------
+    DataFrame with one row for each configuration and seed, in the order asked for; its columns are
+    the configuration's keys, ``seed``, what ``run`` returned, and ``seconds``
+
+    Raises
+    ------
+    ValueError
+        if there is nothing to run, the keys of the configurations differ, or ``file`` was made by
+        other code: ``run``, or something that it reaches (``utils.training.reach``), has changed.
+        With RECHECK=1 in the environment a few rows are then run again, and the file is taken for
+        this code's if they come out as they were, but for what another seed would change
+    """
+    asked = [{**configuration, "seed": seed} for configuration in configurations for seed in seeds]
+    if not asked or any(row.keys() != asked[0].keys() for row in asked):
+        raise ValueError("run_all needs configurations, all with the same keys, and seeds.")
+    source = "" if file is None else code_hash(run)
+    done = {} if file is None else _read(Path(file), source, list(asked[0]), run)
+    missing = [row for row in asked if _key(row) not in done]
+    for row in tqdm(missing, desc=name, ncols=78, disable=not missing):
+        start = time.perf_counter()
+        result = {**row, **run(**row)}
+        result["seconds"] = round(time.perf_counter() - start, 3)
+        done[_key(row)] = result
+        if file is not None:
+            _write(Path(file), source, list(done.values()))
+    return pd.DataFrame([done[_key(row)] for row in asked])
+
+
+def fetch_results(address: str, *names: str) -> None:
+    """Fetch files of kept results into the folder ``results``, where a chapter looks for them.
+
+    In a clone of the course nothing is fetched: there the files are at hand, or were removed to be
+    made anew. A file that is already there is left as it is.
+
+    Parameters
+    ----------
+    address : str, where the files are, without their names
+
+    Raises
+    ------
+    RuntimeError
+        if a file cannot be fetched
+    """
+    if Path("../_config.yml").is_file():
+        return
+    for name in names:
+        file = Path("results", name)
+        if file.is_file():
+            continue
+        try:
+            with urllib.request.urlopen(f"{address}/{name}", timeout=30) as answer:
+                text = answer.read().decode()
+        except OSError as error:
+            raise RuntimeError(
+                f"{address}/{name} could not be fetched ({error}). Without it the chapter runs "
+                "all of its experiments itself, which takes long; try again with a network."
+            ) from error
+        with replacing(file) as half:
+            half.write_text(text, encoding="utf-8")
+
+
+def mean_intervals(results: pd.DataFrame, by: str | list[str], value: str) -> pd.DataFrame:
+    """Give the mean over the seeds for each group, with a bootstrap interval of 95 %.
+
+    Parameters
+    ----------
+    by : the column or columns whose values make the groups
+    value : the column to average
+
+    Returns
+    -------
+    DataFrame, indexed by group, with ``mean``, ``low``, ``high`` and ``runs``
+
+    Source: Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13.
+    """
+    groups = results.groupby(by, sort=False)[value]
+    return pd.DataFrame({name: _interval(group) for name, group in groups}).T.rename_axis(by)
+
+
+def paired_differences(
+    results: pd.DataFrame, column: str, baseline: Any, value: str, pair: str | list[str] = "seed"
+) -> pd.DataFrame:
+    """Compare each value of a column with a baseline, run by run of the same seed.
+
+    Two runs of one seed share data and luck; the difference between them does not have it. So the
+    interval of the mean difference is narrower than two intervals of means side by side.
+
+    Parameters
+    ----------
+    column : what was varied, such as "layer"
+    baseline : its value that the others are compared with
+    value : the column to subtract
+    pair : the column or columns in which two runs of a pair agree
+
+    Returns
+    -------
+    DataFrame, indexed by the other values of ``column``, with ``mean`` (other minus baseline),
+    ``low``, ``high``, ``runs``, and ``above``: in how many pairs the other value is larger
+
+    Raises
+    ------
+    ValueError
+        if the baseline is not there, or a run lacks its partner
+    """
+    table = results.pivot(index=pair, columns=column, values=value)
+    if baseline not in table or table.isna().any(axis=None):
+        raise ValueError(
+            f"every {column} needs a run for each {pair}, and {baseline!r} must be among them."
+        )
+    differences = table.drop(columns=baseline).sub(table[baseline], axis=0)
+    order = [name for name in results[column].unique() if name != baseline]
+    rows = {name: _interval(differences[name]) for name in order}
+    above = (differences[order] > 0).sum()
+    return pd.DataFrame(rows).T.assign(above=above).rename_axis(column)
+
+
+def _interval(values: pd.Series) -> dict[str, float]:
+    """Give the mean and the percentile bootstrap interval; one run alone has no interval."""
+    sample, mean, low, high = values.to_numpy(float), float(values.mean()), np.nan, np.nan
+    if len(sample) > 1:
+        found = stats.bootstrap((sample,), np.mean, confidence_level=CONFIDENCE, rng=0,
+                                method="percentile", n_resamples=9999)  # fmt: skip
+        low, high = found.confidence_interval
+    return {"mean": mean, "low": float(low), "high": float(high), "runs": len(sample)}
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(f"{name}={value}" for name, value in row.items())
+
+
+Rows = dict[tuple[str, ...], dict[str, Any]]
+
+
+def _read(
+    file: Path, source: str, names: list[str], run: Callable[..., Mapping[str, float]]
+) -> Rows:
+    """Give the rows that the file holds, if this code made them."""
+    if not file.is_file():
+        return {}
+    table = pd.read_csv(file, comment="#")
+    if unknown := set(names) - set(table):
+        raise ValueError(
+            f"{file} has no column {min(unknown)!r}: remove it to run everything anew."
+        )
+    rows: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
+    if f"# code {source}\n" not in file.read_text(encoding="utf-8"):
+        if not os.environ.get("RECHECK"):
+            raise ValueError(
+                f"{file} was made by other code than this. Run with RECHECK=1 to see whether this "
+                "code gives the same, remove the file to run everything anew, or leave out file= "
+                "to keep nothing."
+            )
+        _recheck(file, rows, names, run)
+        _write(file, source, rows)
+    return {_key({name: row[name] for name in names}): row for row in rows}
+
+
+def _recheck(
+    file: Path,
+    rows: list[dict[str, Any]],
+    names: list[str],
+    run: Callable[..., Mapping[str, float]],
+) -> None:
+    """Run some rows again, and refuse the file if one differs by more than seeds do.
+
+    They are the quickest row of each value of the first column, up to ``RECHECK_SECONDS`` in all,
+    and at least one. Another machine rounds otherwise, and in a training that grows; so a number
+    may move by ``LUCK`` standard deviations over the seeds of its configuration.
+    """
+    table = pd.DataFrame(rows)
+    quickest = table.sort_values("seconds").groupby(names[0], sort=False).head(1)
+    affordable = quickest[quickest["seconds"].cumsum() <= RECHECK_SECONDS]
+    chosen = affordable.index if len(affordable) else quickest.index[:1]
+    for place in tqdm(chosen, desc=f"{file.stem} again", ncols=78):
+        row = rows[place]
+        same = (table[names[:-1]] == table.loc[place, names[:-1]]).all(axis=1)
+        for name, value in run(**{name: row[name] for name in names}).items():
+            if isinstance(value, str):
+                is_same = value == row[name]
+            else:
+                spread = table[same][name].std() if same.sum() > 1 else 0.0
+                luck = LUCK * spread
+                is_same = np.isclose(value, row[name], ROUNDING, luck, equal_nan=True)
+            if not is_same:
+                raise ValueError(
+                    f"{file} says {name} = {row[name]} for {_key({n: row[n] for n in names})}, and "
+                    f"this code gives {value}. Remove the file to run everything anew."
+                )
+
+
+def _write(file: Path, source: str, rows: list[dict[str, Any]]) -> None:
+    chapter = file.name.partition("-")[0]
+    head = [
+        f"# code {source}",
+        f"# torch {torch.__version__}; rows that are missing here are run by:",
+        f"# make notebooks CHAPTERS={chapter}",
+    ]
+    text = "\n".join([*head, pd.DataFrame(rows).to_csv(index=False)])
+    with replacing(file) as half:
+        half.write_text(text, encoding="utf-8")
