@@ -172,9 +172,12 @@ def main(arguments: list[str] | None = None) -> None:
     if folder := os.environ.get("BBC_NEWS"):  # a kernel starts in another folder
         os.environ["BBC_NEWS"] = str(Path(folder).resolve())
     paths = chapters(asked.names)
+    if asked.command == "execute" and (asked.names or asked.all):
+        execute_all(paths)
+        return
     found = {path: problems(nbformat.read(path, as_version=4), path.name, ROOT) for path in paths}
     if asked.command == "execute":
-        execute_all([path for path in paths if found[path] or asked.names or asked.all])
+        execute_all([path for path in paths if found[path]])
     elif any(found.values()):
         sys.exit("\n".join(problem for each in found.values() for problem in each))
 

@@ -1,7 +1,6 @@
 """The checks of chapter 6 accept what is right, however written, and name what is wrong."""
 
 import numpy as np
-import pytest
 import torch
 
 from utils.attention import MultiHeadAttention
@@ -157,17 +156,3 @@ WRONG = {
         (wrong(pair, error=lambda left: None), "the error should be a number"),
     ],
 }
-
-
-@pytest.mark.parametrize(("check", "function"), [(c, f) for c, fs in RIGHT.items() for f in fs])
-def test_what_is_right_is_accepted(check, function):
-    assert check(function) == "Right."
-
-
-@pytest.mark.parametrize(
-    ("check", "function", "words"), [(c, *row) for c, rows in WRONG.items() for row in rows]
-)
-def test_what_is_wrong_is_named(check, function, words):
-    said = check(function)
-    assert said.startswith("Not yet: ")
-    assert words in said
