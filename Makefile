@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PINS := requirements.txt constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-anywhere lint notebooks bench serve constraints clean
+.PHONY: help book pdf epub test test-anywhere lint notebooks bench serve constraints clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,12 @@ help: ## this list
 book: $(VENV)/.book ## build the book; warnings are errors
 	$(BIN)/jupyter-book build . -W --keep-going
 	$(BIN)/python -m tools.book
+
+pdf: book $(VENV)/.ebook ## the whole book as one PDF (PAPER=Letter: on Letter); needs Chromium or Chrome
+	$(BIN)/python -m tools.ebook pdf $(PAPER)
+
+epub: book $(VENV)/.ebook ## the whole book as one EPUB
+	$(BIN)/python -m tools.ebook epub
 
 test: lint ## lint, then every test
 	$(BIN)/python -m pytest
@@ -70,6 +76,11 @@ endif
 $(VENV)/.book: $(PINS) | $(BIN)/python
 	@echo "Installing what the book needs; the first time takes a few minutes."
 	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.ebook: $(VENV)/.book
+	@echo "Installing what the PDF and the EPUB are made with."
+	$(PIP) -c constraints.txt -e ".[ebook]"
 	@touch $@
 
 $(VENV)/.appendix: $(VENV)/.book

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pandas as pd
 
 from benchmarks import chapters, parts, report
 from benchmarks.parts import DEVICES, UNITS, Part
 from benchmarks.pictures import plain
-from utils.figures import DescribedFigure
+from utils.figures import STYLE, DescribedFigure
 
 FOLDER = "_static/measurements"
 PAGE = Path(__file__).resolve().parents[1] / "book" / "measurements.md"
@@ -34,8 +35,8 @@ def write_page() -> Path:
     """Write the page and its pictures, and remove pictures that it no longer has."""
     text, figures = make_page()
     for name, figure in figures.items():
-        report.write_text(PICTURES / f"{name}.svg", figure.svg)
-    for file in PICTURES.glob("*.svg"):
+        report.write_text(PICTURES / f"{name}.html", figure._repr_html_() + "\n")
+    for file in PICTURES.glob("*"):
         if file.stem not in figures:
             file.unlink()
     return report.write_text(PAGE, text)
@@ -69,14 +70,13 @@ def make_part(
     part = PARTS[name](result, device)
     with mpl.rc_context():
         mpl.rcdefaults()  # whatever was drawn before, and however it is set up here
+        plt.style.use(STYLE)
         figures = part.draw()
     fields = result["settings"] | part.fields | {"few-queries-picture": ""}
-    for key, figure in figures.items():
-        few = "One sequence; width and heads as in the table."
-        caption = few if key == "few-queries" else measured(result, device)
-        file = f"{FOLDER}/{key}-{device}.svg"
-        picture = f":::{{figure}} {file}\n:alt: {figure.alt}\n\n{caption}\n:::"
-        fields[f"{key}-picture"] = picture
+    for key, _figure in figures.items():
+        picture = f"```{{raw}} html\n:file: {FOLDER}/{key}-{device}.html\n```"
+        about = "" if key == "few-queries" else f"\n\n{measured(result, device)}"
+        fields[f"{key}-picture"] = picture + about
     return fill(name, fields), {f"{key}-{device}": figure for key, figure in figures.items()}
 
 

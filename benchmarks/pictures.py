@@ -45,11 +45,13 @@ def draw_training(variants: pd.DataFrame, epochs: int, where: str) -> DescribedF
     axes.set_yticks(range(len(variants)), variants["name"])
     axes.set_ylim(len(variants) - 0.5, -0.5)
     axes.grid(axis="y", alpha=0.4)
-    axes.set(title=title, xlabel="seconds from end to end (each tick ten times the last)")
+    axes.set(xlabel="seconds from end to end (each tick ten times the last)")
     _logarithmic(axes, "x")
     axes.set_xlim(variants["seconds"].min() / 2, variants["seconds"].max() * 50)
     first = variants["name"].iloc[0]
-    return DescribedFigure(figure, f"{title}, compared with {first}: {'; '.join(said)}.")
+    best = max(variants.to_dict("records"), key=lambda row: row["speedup"])
+    caption = f"{best['name']} is {plain(best['speedup'])} times as fast as {first}. {title}."
+    return DescribedFigure(figure, f"{title}, compared with {first}: {'; '.join(said)}.", caption)
 
 
 def draw_layers(rows: pd.DataFrame, where: str) -> DescribedFigure:
@@ -72,9 +74,7 @@ def draw_layers(rows: pd.DataFrame, where: str) -> DescribedFigure:
     panels[0].invert_yaxis()
     panels[0].set_ylabel("(batch, tokens, width, heads)")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], loc="lower center", ncols=len(labels), frameon=False)
-    figure.suptitle(title)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    figure.legend(handles[::-1], labels[::-1], loc="outside lower center", ncols=len(labels))
     said = []
     for who in peers.LIBRARIES:
         for passes, name in PASSES.items():
@@ -85,6 +85,7 @@ def draw_layers(rows: pd.DataFrame, where: str) -> DescribedFigure:
         figure,
         f"{title}: a mark for each library at each of {len(cases)} shapes. "
         f"Range over the shapes: {'; '.join(said)}.",
+        f"{title}. A mark for each library at each shape; the line at 1 is the floor.",
     )
 
 
@@ -109,11 +110,13 @@ def draw_few_queries(rows: pd.DataFrame, where: str) -> DescribedFigure:
     _logarithmic(axes, "x")
     _logarithmic(axes, "y")
     axes.set_xticks(floor["keys"], [f"{keys:,}" for keys in floor["keys"]])
-    axes.set(title=title, xlabel="keys", ylabel="milliseconds")
+    axes.set(xlabel="keys", ylabel="milliseconds")
     axes.grid(alpha=0.4)
     axes.legend()
     ends = f"From {floor['keys'].iloc[0]:,} to {floor['keys'].iloc[-1]:,} keys"
-    return DescribedFigure(figure, f"{title}, a line for each library. {ends}: {'; '.join(said)}.")
+    alt = f"{title}, a line for each library. {ends}: {'; '.join(said)}."
+    caption = f"{title}. One sequence; width and heads as in the table."
+    return DescribedFigure(figure, alt, caption)
 
 
 def draw_translation(epochs: pd.DataFrame, test: dict[str, Any], where: str) -> DescribedFigure:
@@ -125,13 +128,13 @@ def draw_translation(epochs: pd.DataFrame, test: dict[str, Any], where: str) -> 
         test["bleu"], color=PALETTE[1], linestyle="--",
         label="test 2016, beam search, once at the end",
     )  # fmt: skip
-    axes.set(title=title, xlabel="epoch", ylabel="BLEU", ylim=(0, None))
+    axes.set(xlabel="epoch", ylabel="BLEU", ylim=(0, None))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.4)
     axes.legend(loc="lower right")
     each = ", ".join(f"{bleu:.1f}" for bleu in epochs["bleu"])
     alt = f"{title}. Validation, from the first epoch on: {each}. Test: {test['bleu']:.1f}."
-    return DescribedFigure(figure, alt)
+    return DescribedFigure(figure, alt, f"The test text scores {test['bleu']:.1f} BLEU. {title}.")
 
 
 def _best(rows: pd.DataFrame) -> pd.DataFrame:

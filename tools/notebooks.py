@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ from nbformat import NotebookNode
 from tools.leaks import news_articles
 from tools.problems import malformed, problems, quotations
 from tools.stamp import code_cells, make_stamp
+from utils.checks.claims import STRICT, ClaimError
 from utils.files import replacing
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,15 +93,27 @@ def run(nb: NotebookNode, path: Path) -> str:
     question = nbformat.v4.new_code_cell(DATA_WORD)
     number = 0
     try:
-        with client.setup_kernel():
+        with client.setup_kernel(env={**os.environ, STRICT: "1"}):
             for number, cell in enumerate(nb.cells, start=1):
                 client.execute_cell(cell, number - 1)
             nb.cells.append(question)
             client.execute_cell(question, number, store_history=False)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         where = f"{path.name}, cell {number}"
+        if isinstance(error, CellExecutionError) and error.ename == ClaimError.__name__:
+            said = sentence_above(nb, number - 1)
+            raise SystemExit(f"{where}: the text says “{said}”, but {error.evalue}.") from None
         raise SystemExit(f"{where} failed, so the chapter was not written:\n{error}") from None
     return str(nb.cells.pop().outputs[0].text).strip()
+
+
+def sentence_above(nb: NotebookNode, index: int) -> str:
+    """Give the paragraph that a claim is about: the last one of the text above its cell."""
+    for cell in reversed(nb.cells[:index]):
+        if cell.cell_type == "markdown":
+            paragraph = re.split(r"\n[>\s]*\n", cell.source.strip())[-1]
+            return " ".join(re.sub(r"(?m)^>\s?|\*\*|`", "", paragraph).split())
+    return ""
 
 
 def tidy(cell: NotebookNode) -> None:
@@ -114,10 +128,6 @@ def tidy(cell: NotebookNode) -> None:
     for output in kept:
         if output.output_type == "stream":
             output.text = "\n".join(map(_final_state, output.text.split("\n")))
-        for mime, metadata in output.get("metadata", {}).items():
-            if mime.startswith("image/") and metadata.get("alt"):  # the page takes it from here
-                page = cell.metadata.setdefault("mystnb", nbformat.from_dict({}))
-                page.setdefault("image", nbformat.from_dict({}))["alt"] = metadata["alt"]
     cell.outputs = [o for o in kept if o.output_type != "stream" or o.text.strip()]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
 from pathlib import Path
 
 from nbformat import NotebookNode
 
 from tools.leaks import article_runs, machine_path, output_texts
+from tools.page.cells import FOLDED, title
 from tools.stamp import (
     cells_hash,
     code_cells,
@@ -20,6 +23,8 @@ from utils.data import NEWS
 from utils.training.reach import cells_source
 
 MAX_LINES = 30  # of one code cell, imports aside
+PHONE = 350  # pixels that a figure has on a screen of 390
+LEGIBLE = 10.9  # pixels
 
 
 def problems(nb: NotebookNode, name: str, root: Path) -> list[str]:
@@ -114,7 +119,7 @@ def _in_code_cell(cell: NotebookNode) -> list[str]:
     failed = any(output.output_type == "error" for output in cell.outputs)
     if failed and "raises-exception" not in cell.metadata.get("tags", []):
         found.append("it ends in an error; mend it, or tag it raises-exception if that is meant.")
-    return found + _in_images(cell)
+    return found + _in_figures(cell) + _folds(cell)
 
 
 def _import_lines(source: str) -> int:
@@ -123,19 +128,37 @@ def _import_lines(source: str) -> int:
     return sum(node.end_lineno - node.lineno + 1 for node in imports if node.end_lineno)
 
 
-def _in_images(cell: NotebookNode) -> list[str]:
-    """The page takes the text alternative from the cell, so there is one for all its images."""
-    images = [
-        output.metadata.get(mime, {}).get("alt")
-        for output in cell.outputs
-        for mime in output.get("data", {})
-        if mime.startswith("image/")
+def _in_figures(cell: NotebookNode) -> list[str]:
+    """A picture has a caption and a text and is legible on a phone: a described figure has all."""
+    found = []
+    for output in cell.outputs:
+        data = output.get("data", {})
+        html = data.get("text/html", "")
+        if any(mime.startswith("image/") for mime in data):
+            found.append("its image has no caption; show it with utils.figures.DescribedFigure.")
+        elif "course-figure" in html and (size := smallest_text(html)) < LEGIBLE:
+            found.append(
+                f"its figure has text of {size:.1f} pixels on a phone, less than {LEGIBLE}; draw "
+                f"it at most {PHONE} points wide, or give a narrow one."
+            )
+    return found
+
+
+def smallest_text(figure: str) -> float:
+    """Give the height in pixels of the smallest text of a figure, on a phone."""
+    svg = figure[figure.rindex("<svg") :]  # the narrow one stands last
+    width = float(re.findall(r'viewBox="0 0 ([\d.]+)', svg)[0])
+    sizes = re.findall(r"<text[^>]*?font(?:-size)?: (?:\w+ )*([\d.]+)px", svg)
+    return min(map(float, sizes), default=math.inf) * min(1.0, PHONE / width)
+
+
+def _folds(cell: NotebookNode) -> list[str]:
+    """Colab folds a cell that has a title and is shown as a form; the page folds it by its tag."""
+    tags = set(cell.metadata.get("tags", []))
+    marks = (bool(tags & set(FOLDED)), bool(title(cell.source)), "cellView" in cell.metadata)
+    if len(set(marks)) == 1:
+        return []
+    return [
+        f"a folded cell has a tag ({', '.join(FOLDED)}), a first line `# @title NAME` and the "
+        "metadata `cellView: form`; this one lacks one of them, or the tag."
     ]
-    alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-    if len(images) > 1:
-        return ["it shows more than one image; give each a cell, for its text alternative."]
-    if images and not alt.strip():
-        return ["its image has no text alternative; show it with utils.figures.plots."]
-    if images and images[0] not in (None, alt):
-        return ["its image and the page have different text alternatives; run `make notebooks`."]
-    return []

@@ -1,18 +1,39 @@
-// Names that the theme gives to its controls, brought in line with what the controls show.
-for (const control of document.querySelectorAll(".search-button-field, details.hide > summary")) {
-  control.removeAttribute("aria-label");
+// The menus at the head of a page, which Bootstrap would open with eighty kilobytes.
+for (const button of document.querySelectorAll('[data-bs-toggle="dropdown"]')) {
+  const menu = button.parentElement;
+  const show = (open) => {
+    button.classList.toggle("show", open);
+    button.setAttribute("aria-expanded", open);
+  };
+  button.addEventListener("click", () => show(!button.classList.contains("show")));
+  document.addEventListener("click", (event) => menu.contains(event.target) || show(false));
+  menu.addEventListener("focusout", (event) => {
+    if (event.relatedTarget && !menu.contains(event.relatedTarget)) show(false);
+  });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    button.focus();
+    show(false);
+  });
 }
-for (const icon of document.querySelectorAll(".theme-switch")) {
-  icon.removeAttribute("title");
+
+// The button that leads back to the top shows on the way up.
+const backToTop = document.getElementById("pst-back-to-top");
+if (backToTop) {
+  let before = window.scrollY;
+  document.addEventListener(
+    "scroll",
+    () => {
+      const up = window.scrollY < before && window.scrollY > 200;
+      before = window.scrollY;
+      backToTop.style.display = up ? "block" : "none";
+    },
+    { passive: true },
+  );
+  backToTop.addEventListener("click", () => window.scrollTo(0, 0));
 }
-// The title of the book stands in the sidebar, which is no landmark by itself.
-document.getElementById("pst-primary-sidebar")?.setAttribute("role", "complementary");
-// The empty corner of a pandas table is not a heading.
-for (const corner of document.querySelectorAll("table.dataframe th:empty")) {
-  corner.replaceWith(document.createElement("td"));
-}
-// The entries of the bibliography are not the list items that its role promises.
-for (const list of document.querySelectorAll(".citation-list")) {
-  list.removeAttribute("role");
-  for (const entry of list.querySelectorAll(".citation")) entry.removeAttribute("role");
+
+// The theme takes the focus off its switch; whoever came by keyboard keeps it.
+for (const button of document.querySelectorAll(".theme-switch-button")) {
+  button.addEventListener("click", (event) => event.detail === 0 && button.focus());
 }

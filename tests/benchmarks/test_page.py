@@ -48,7 +48,7 @@ def taken_apart(svg):
     of coordinates: here ids are counted in the order in which they appear.
     """
     ids, number = {}, r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-    svg = re.sub(r"\b[a-z][0-9a-f]{10}\b", lambda i: str(ids.setdefault(i[0], len(ids))), svg)
+    svg = re.sub(r"\bf[0-9a-f]{8}-\d+\b", lambda i: str(ids.setdefault(i[0], len(ids))), svg)
     return re.sub(number, "0", svg), [float(found) for found in re.findall(number, svg)]
 
 
@@ -65,7 +65,7 @@ def test_the_committed_page_is_the_one_that_the_command_writes():
     drawn = {file.stem: file.read_text(encoding="utf-8") for file in page.PICTURES.glob("*")}
     assert drawn.keys() == figures.keys(), again
     for name, figure in figures.items():
-        assert_same_picture(drawn[name], figure.svg, f"{name}: {again}")
+        assert_same_picture(drawn[name], figure._repr_html_() + "\n", f"{name}: {again}")
 
 
 def test_without_results_the_page_says_so(results):
@@ -91,10 +91,13 @@ def test_the_same_results_give_the_same_page(measured):
 def test_every_picture_is_on_the_page_with_its_text(measured):
     page.write_page()
     text = page.PAGE.read_text(encoding="utf-8")
-    names = re.findall(r":::{figure} _static/measurements/([\w-]+)\.svg\n:alt: (.+)\n", text)
+    names = re.findall(r"```{raw} html\n:file: _static/measurements/([\w-]+)\.html\n```", text)
     files = {file.stem for file in page.PICTURES.iterdir()}
-    assert {name for name, _ in names} == files == {"training-cpu", "layers-cpu", "few-queries-cpu"}
-    for _, alt in names:
+    assert set(names) == files == {"training-cpu", "layers-cpu", "few-queries-cpu"}
+    for name in names:
+        html = (page.PICTURES / f"{name}.html").read_text(encoding="utf-8")
+        (alt, narrow_alt) = re.findall(r'aria-label="([^"]+)"', html)
+        assert alt == narrow_alt
         assert re.search(r"\d", alt), "the text has the numbers"
         assert "ours" in alt
 
@@ -109,12 +112,13 @@ def test_the_numbers_are_those_of_the_file(measured):
         if row["variant"] in taken and row["epoch"]:
             row["seconds"] = taken[row["variant"]][row["epoch"] - 1]
     file.write_text(json.dumps(found))
-    text, _ = page.make_page()
+    text, figures = page.make_page()
     assert "**50.0 times as fast**" in text
     assert "(216 s against 4.32 s), within an epoch 55.0 (20.0–205.6) times in the median" in text
     assert "and from end to end 2.00 times." in text
     assert "| ours | 4.32 | 50.0 | 55.0\u00a0(20.0–\u2060205.6) |" in text
-    assert "; ours 4.32 s, 50× as fast;" in text, "the picture has the ratio of the totals too"
+    alt = figures["training-cpu"].alt
+    assert "; ours 4.32 s, 50× as fast;" in alt, "the picture has the ratio of the totals too"
     assert "“a loop over heads” and “reshaped” are reckoned from 2 of the 4 epochs" in text
     assert "12 docstrings in place of the news an epoch" in text
     accuracies = [r for r in found["tables"]["epochs"] if r["variant"] == "loop" and r["epoch"]]
@@ -152,10 +156,10 @@ def test_a_gpu_has_a_part_of_its_own_and_is_named(measured):
 
 def test_a_picture_that_is_no_longer_there_is_removed(measured):
     page.write_page()
-    (page.PICTURES / "training-cuda.svg").write_text("old")
+    (page.PICTURES / "training-cuda.html").write_text("old")
     (measured / "layers-cpu.json").unlink()
     page.write_page()
-    assert [file.name for file in page.PICTURES.iterdir()] == ["training-cpu.svg"]
+    assert [file.name for file in page.PICTURES.iterdir()] == ["training-cpu.html"]
 
 
 def test_tables_are_whole(measured):

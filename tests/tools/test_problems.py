@@ -2,7 +2,7 @@
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_output
+from nbformat.v4 import new_output
 
 from tools.problems import malformed, old_results, problems, stale
 from tools.stamp import kept_results, make_stamp
@@ -27,7 +27,7 @@ def other_output(nb, root):
 
 
 def other_alternative(nb, root):
-    nb.cells[2].outputs[0].metadata["image/svg+xml"]["alt"] = "Something else."
+    nb.cells[2].outputs[0].data["text/plain"] = "Something else."
 
 
 def edited(root, file, old, new):
@@ -197,24 +197,53 @@ def test_execution_counts_must_be_1_2_3(good, counts):
     assert f"its execution counts are {list(counts)}" in found
 
 
+@pytest.mark.parametrize("mime", ["image/png", "image/svg+xml"])
+def test_a_bare_image_is_refused(good, mime):
+    good.cells[2].outputs = [new_output("display_data", data={mime: "iVBORw0KGgo="})]
+    (found,) = malformed(good, NAME)
+    assert found.startswith(f"{NAME}, cell 3: its image has no caption")
+
+
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("old", "new", "legible"),
     [
-        (lambda cell: cell.metadata.clear(), "no text alternative"),
-        (lambda cell: cell.metadata.mystnb.image.update(alt=" "), "no text alternative"),
-        (lambda cell: cell.metadata.mystnb.image.update(alt="Old."), "different text alternatives"),
-        (lambda cell: cell.outputs.append(cell.outputs[0].copy()), "more than one image"),
+        ("11px", "10px", False),
+        ("font: 11px", "font-size: 10px", False),
+        ("font: 11px", "font: italic 9px", False),
+        ("331", "400", False),
+        ("331", "350", True),
+        ("11px", "14px", True),
     ],
 )
-def test_every_image_needs_its_text_alternative(good, spoil, message):
-    spoil(good.cells[2])
-    (found,) = malformed(good, NAME)
-    assert found.startswith(f"{NAME}, cell 3: ")
-    assert message in found
+def test_text_of_a_figure_is_legible_on_a_phone(good, old, new, legible):
+    data = good.cells[2].outputs[0].data
+    data["text/html"] = data["text/html"].replace(old, new)
+    found = malformed(good, NAME)
+    assert bool(found) != legible
+    if found:
+        assert "pixels on a phone" in found[0]
 
 
-def test_png_images_need_a_text_alternative_too(good):
-    png = new_output("display_data", data={"image/png": "iVBORw0KGgo="})
-    good.cells.append(new_code_cell("show()", execution_count=3, outputs=[png]))
-    (found,) = malformed(good, NAME)
-    assert "cell 4: its image has no text alternative" in found
+def test_of_two_widths_the_narrow_one_is_measured(good):
+    data = good.cells[2].outputs[0].data
+    wide = '<svg viewBox="0 0 700 200"><text style="font: 9px serif">loss</text></svg>'
+    data["text/html"] = data["text/html"].replace("<div", f"{wide}<div", 1)
+    assert malformed(good, NAME) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "metadata", "right"),
+    [
+        ("# @title Proof\nx", {"tags": ["proof"], "cellView": "form"}, True),
+        ("x", {"tags": ["exercise"]}, True),
+        ("x", {"tags": ["proof"], "cellView": "form"}, False),
+        ("# @title Proof\nx", {"tags": ["proof"]}, False),
+        ("# @title Proof\nx", {"cellView": "form"}, False),
+        ("# @title Proof\nx", {"tags": ["check"]}, False),
+    ],
+)
+def test_a_folded_cell_is_folded_everywhere(good, source, metadata, right):
+    good.cells[1].source, good.cells[1].metadata = source, nbformat.from_dict(metadata)
+    found = malformed(good, NAME)
+    assert bool(found) != right
+    assert right or "a folded cell has a tag" in found[0]

@@ -1,7 +1,8 @@
 """What a reader calls to test what they wrote: one check for each exercise.
 
 A check runs an obvious specification on seeded inputs and returns "Right." or, starting with "Not
-yet:", one sentence that says what is wrong. Each module names its checks in ``__all__``.
+yet:", one sentence that says what is wrong. Each module names its checks in ``__all__``. ``claim``
+asserts a finding of the text.
 """
 # ruff: noqa: F403
 
@@ -19,3 +20,4 @@ from utils.checks.ch11 import *
 from utils.checks.ch12 import *
 from utils.checks.ch13 import *
 from utils.checks.ch14 import *
+from utils.checks.claims import *

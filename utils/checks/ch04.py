@@ -1,11 +1,11 @@
-"""Checks of chapter 4: one head, how heads are joined, what each adds, and the whole loop."""
+"""Checks of chapter 4: two heads by hand, what each head adds, and the whole loop."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from utils.checks.comparing import Code, call, check, compare, normal, require_parts
+from utils.checks.comparing import Code, FaultError, call, check, compare, normal, require_parts
 from utils.checks.mistakes import (
     STRIDED,
     UNSWAPPED,
@@ -17,42 +17,44 @@ from utils.checks.mistakes import (
     wrong_projections,
 )
 
-__all__ = ["contributions_of_heads", "join_and_project", "loop_over_heads", "one_head"]
+__all__ = ["contributions_of_heads", "couriers", "loop_over_heads"]
 
 B, T, S, H, D_HEAD, KDIM, VDIM = 2, 4, 5, 3, 2, 7, 8
 D = H * D_HEAD
 
 
 @check
-def one_head(function: Code) -> None:
-    """Check one head of attention.
+def couriers(function: Code) -> None:
+    """Check two heads that are set by hand to win the game with the guests.
 
-    ``function(query, key, value, w_q, w_k, w_v)`` takes query (B, T, D), key (B, S, kdim), value
-    (B, S, vdim), and the projections (D, D_head), (kdim, D_head) and (vdim, D_head). It returns the
-    output, (B, T, D_head), and the weights, (B, T, S).
+    ``function()`` returns ``heads``, two triples (w_q, w_k, w_v) of shapes (12, D_head),
+    (6, D_head) and (6, D_value), and ``w_o``, (2 D_value, 12).
     """
-    query, key, value, heads, _, _ = _inputs()
-    q, k, v = _project(query, key, value, heads[0])
-    weights = soft(q @ k.mT / D_HEAD**0.5)  # (B, T, S)
-    got, mistakes = (
-        _two(call(function, query, key, value, *heads[0])),
-        wrong_attention(q, k, width=D),
+    heads, w_o = _matrices(call(function))
+    asked = torch.tensor([(a, c) for a in range(6) for c in range(6) if a != c])  # (T, 2)
+    query = torch.eye(6)[asked].flatten(1)  # (T, 12)
+    cards = normal(6)(64, 6, 6)  # (B, S, 6)
+    weights = [soft(query @ w_q @ w_k.T / w_q.shape[1] ** 0.5) for w_q, w_k, _ in heads]
+    brought = [w @ (cards @ w_v) for w, (_, _, w_v) in zip(weights, heads, strict=True)]
+    answer = torch.cat(brought, dim=-1) @ w_o  # (B, T, 12)
+    wanted = cards[:, asked].flatten(2)  # (B, T, 2, 6) -> (B, T, 12)
+    error = (answer - wanted).square().mean().item()
+    if error < 0.01:
+        return
+    for h, weight in enumerate(weights):
+        if (most := weight.max(dim=-1).values.min().item()) < 0.9:
+            raise FaultError(
+                f"for one question the largest weight of head {h} is only {most:.2f}; let it hear "
+                "one name alone, and make its scores larger, so that the softmax decides."
+            )
+    if torch.equal(*(weight.argmax(dim=-1) for weight in weights)):
+        raise FaultError("both heads go to the same guest; send one to each name.")
+    if (answer - wanted.roll(6, dims=-1)).square().mean().item() < 0.01:
+        raise FaultError("the cards arrive in the wrong order; the first name's card comes first.")
+    raise FaultError(
+        f"the error is {error:.2f}. Each head goes to one guest; see that w_v and w_o bring all "
+        "six numbers of the card to their place."
     )
-    compare(got[1], weights, "the tensor of weights", mistakes)
-    unprojected = {"w_v is not used.": weights @ value}
-    compare(got[0], weights @ v, "the output", unprojected | wrong_attention(q, k, v))
-
-
-@check
-def join_and_project(function: Code) -> None:
-    """Check the joining of the heads and the last projection.
-
-    ``function(outputs, w_o, b_o)`` takes a list of H tensors (B, T, D_head), a matrix (D, D) and a
-    bias (D,). It returns the heads side by side times the matrix plus the bias, (B, T, D).
-    """
-    outputs, (w_o, b_o) = _outputs(), _inputs()[-2:]
-    expected, mistakes = torch.cat(outputs, -1) @ w_o + b_o, _wrong_outputs(outputs, w_o, b_o)
-    compare(call(function, list(outputs), w_o, b_o), expected, "the output", mistakes)
 
 
 @check
@@ -72,7 +74,11 @@ def contributions_of_heads(function: Code) -> None:
         "head h takes columns of w_o; it should take rows.": stacked @ w_o.T.reshape(blocks.shape),
         STRIDED: stacked @ strided(w_o.T, H).mT.unsqueeze(1),
     } | wrong_orders(blocks, 0, lambda wrong: stacked @ wrong)
-    compare(call(function, list(outputs), w_o), expected, "the tensor of contributions", mistakes)
+    try:
+        got = call(function, list(outputs), w_o)
+    except FaultError as fault:
+        raise _counted_wrongly(function, fault) from None
+    compare(got, expected, "the tensor of contributions", mistakes)
 
 
 @check
@@ -95,11 +101,27 @@ def loop_over_heads(function: Code) -> None:
         "the axis of the heads should come second, (B, H, T, S).": weights.transpose(0, 1),
     }
     mistakes |= wrong_orders(weights, 1) | wrong_attention(q, k, None, allowed, width=D)
+    scores = q @ k.mT / D_HEAD**0.5
+    added = "the mask of True and False is added to the scores, as 1 and 0; fill with -inf."
+    mistakes[added] = soft(scores + allowed)
     compare(got[1], weights, "the tensor of weights", mistakes)
     outputs = list((weights @ v).unbind(1))  # H times (B, T, D_head)
     mistakes = _wrong_outputs(outputs, w_o, b_o)
     mistakes[VALUES_0] = torch.cat(list((weights @ v[:, :1]).unbind(1)), dim=-1) @ w_o + b_o
     compare(got[0], torch.cat(outputs, dim=-1) @ w_o + b_o, "the output", mistakes)
+
+
+def _counted_wrongly(function: Code, fault: FaultError) -> FaultError:
+    """Name the mistake of ``w_o.split(H)``: it runs only where H and D_head are the same number."""
+    outputs = [torch.ones(B, T, 2) for _ in range(2)]
+    try:
+        call(function, outputs, torch.ones(4, 4))
+    except FaultError:
+        return fault
+    return FaultError(
+        "w_o is cut into pieces of the wrong size. There are H pieces, and each has D_head rows: "
+        "w_o.split(D_head), or w_o.chunk(H)."
+    )
 
 
 def _inputs() -> tuple[Tensor, Tensor, Tensor, list[tuple[Tensor, ...]], Tensor, Tensor]:
@@ -117,6 +139,28 @@ def _project(query: Tensor, key: Tensor, value: Tensor, head: tuple[Tensor, ...]
     return [x @ w for x, w in zip((query, key, value), head, strict=True)]
 
 
+def _matrices(result: Any) -> tuple[list[tuple[Tensor, Tensor, Tensor]], Tensor]:
+    """The heads and the last projection of the game, once their shapes are right."""
+    require_parts(result, 2, "two things: the heads and w_o")
+    heads, w_o = result
+    require_parts(heads, 2, "two heads")
+    triples = []
+    for h, head in enumerate(heads):
+        require_parts(head, 3, f"three matrices for head {h}: w_q, w_k and w_v")
+        w_q, w_k, w_v = (torch.as_tensor(matrix).detach().to(w_o.dtype) for matrix in head)
+        if (w_q.shape[0], w_k.shape, w_v.shape[0]) != (12, (6, w_q.shape[-1]), 6):
+            shapes = ", ".join(str(tuple(w.shape)) for w in (w_q, w_k, w_v))
+            raise FaultError(
+                f"the matrices of head {h} have the shapes {shapes}; expected (12, D_head), "
+                "(6, D_head) and (6, D_value)."
+            )
+        triples.append((w_q, w_k, w_v))
+    joined = sum(w_v.shape[1] for _, _, w_v in triples)
+    if tuple(w_o.shape) != (joined, 12):
+        raise FaultError(f"w_o has shape {tuple(w_o.shape)}; expected ({joined}, 12).")
+    return triples, w_o.detach()
+
+
 def _two(result: Any) -> Any:
     require_parts(result, 2, "two things: the output and the weights")
     return result
@@ -129,7 +173,10 @@ def _wrong_outputs(outputs: list[Tensor], w_o: Tensor, b_o: Tensor) -> dict[str,
         STRIDED: torch.stack(outputs, -1).flatten(2),
         UNSWAPPED: torch.stack(outputs).reshape(B, T, D),
     } | wrong_orders(torch.stack(outputs), 0, lambda heads: torch.cat(heads.unbind(), dim=-1))
+    block = w_o[: outputs[0].shape[-1]]
     return wrong_projections(joined, w_o, b_o) | {
+        "the last projection is missing; only its bias is added.": joined + b_o,
+        "every head goes through the rows of head 0 of w_o.": sum(o @ block for o in outputs) + b_o,
         "the bias b_o is added for each head; add it once.": joined @ w_o + H * b_o,
         **{said: wrong @ w_o + b_o for said, wrong in mixed.items()},
     }

@@ -1,16 +1,37 @@
-"""Figures: one palette, plots that carry a text alternative, and heads to be explored.
+"""Figures: one style, plots and drawings that everyone can read, and heads to be explored.
 
-``palette``    the colours, and what each is for
-``plots``      figures with a text alternative, and the plots that several chapters draw
+``palette``    the colours, what each is for, and what takes its place on a dark ground
+``figure``     a figure with caption and text alternative, wide and narrow, light and dark
+``narrow``     how a figure is laid out for a phone
+``plots``      the plots that several chapters draw
+``drawings``   tensors, masks, heads, layers, blocks, tiles and caches
 ``head_view``  the weights of each head as lines between tokens
 """
 
+from utils.figures.drawings import (
+    draw_block,
+    draw_cache,
+    draw_couriers,
+    draw_folding,
+    draw_heads,
+    draw_layer,
+    draw_lookup,
+    draw_loop,
+    draw_mask,
+    draw_scores_to_weights,
+    draw_sum_of_heads,
+    draw_tiles,
+)
+from utils.figures.figure import STYLE, DescribedFigure
 from utils.figures.head_view import FAINT, HeadView
+from utils.figures.narrow import NARROW
 from utils.figures.palette import (
     BINARY,
+    COLD,
     DIVERGING,
     GRADED,
     HEAD_COLOURS,
+    HEAT,
     INK,
     LINK,
     NEUTRAL,
@@ -19,5 +40,6 @@ from utils.figures.palette import (
     PALETTE,
     PAPER,
     SEQUENTIAL,
+    tint,
 )
-from utils.figures.plots import DescribedFigure, plot_attention, plot_confusion, plot_losses
+from utils.figures.plots import heat_map, plot_attention, plot_confusion, plot_losses

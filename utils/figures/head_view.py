@@ -1,4 +1,4 @@
-"""An interactive picture of attention: tokens left and right, and a line for each weight.
+"""An interactive picture of attention: tokens left and right, and a line for each large weight.
 
 It is one piece of HTML with an inline SVG and a style, without script, library or network. So it
 works in the book, in Jupyter and in Colab, where an output stands in a frame of its own.
@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+import torch
 from torch import Tensor
 
 from utils.figures.palette import LINK
 
 WIDTH, ROW, TOKEN = 360, 22, 112  # of the picture, of a row of it, of a column of tokens
 LETTERS = 13  # of a token that fit into its column
-FAINT = 0.02  # lines of less than this share of the largest weight are not drawn
+FAINT = 0.1  # lines of less than this share of the head's largest weight are not drawn
 STRONGEST = 3  # pairs named in words
 
-# `display` stands in the elements as well, so that the mean is seen where styles are not applied.
+# `display` stands in the elements as well, so that one head is seen where styles are not applied.
 STYLE = """
 .head-view {box-sizing:border-box; max-width:34rem; padding:.75rem; border:1px solid #8888;
   border-radius:.5rem; background:Canvas; color:CanvasText; font:1rem/1.4 sans-serif}
@@ -31,16 +32,26 @@ STYLE = """
 .head-view .token {cursor:default; outline:none}
 .head-view .token:is(:hover, :focus) text {font-weight:bold; text-decoration:underline}
 .head-view .token:focus rect {stroke:currentColor}
+.head-view path {stroke:#0072B2}
+.head-view .weight {display:none; font-size:12px; paint-order:stroke; stroke:Canvas;
+  stroke-width:4px}
+.head-view .weight.top {display:inline}
+@media (prefers-color-scheme:dark) {.head-view path {stroke:#56B4E9}}
+html[data-theme=light] .head-view path {stroke:#0072B2}
+html[data-theme=dark] .head-view path {stroke:#56B4E9}
 .head-view ul {margin:0; padding-left:1.25rem}
 .text_html:has(> .head-view) {background:none !important; padding:0 !important}
 """
 
 
 class HeadView:
-    """A choice of head, and lines between tokens that are the stronger the larger the weight.
+    """A choice of head, and lines between tokens that are the wider the larger the weight.
 
-    Put it at the end of a cell. Pointing at a token, or moving to it with the tab key, leaves only
-    its lines. Equal inputs give equal bytes, and any number of views can stand on one page.
+    Put it at the end of a cell. It opens on the head that says most: the one whose weights are
+    furthest from even, that is, whose rows have the lowest mean entropy. The number stands by its
+    strongest lines. Pointing at a token, or moving to it with the tab key, leaves only its lines,
+    each with its number. A weight below a tenth of the head's largest has no line. Equal inputs
+    give equal bytes, and any number of views can stand on one page.
 
     Parameters
     ----------
@@ -69,6 +80,9 @@ class HeadView:
         self.queries, self.keys, self.title = list(queries), list(keys), title
         self.heads = {"mean": weights.mean(dim=0)}  # (T, S) each
         self.heads |= {f"head {h}": head for h, head in enumerate(weights)}
+        rows = weights / weights.sum(dim=-1, keepdim=True).clamp_min(1e-12)
+        entropy = -torch.xlogy(rows, rows).sum(dim=-1).mean(dim=-1)  # (H,)
+        self.first = 1 + int(entropy.argmin())  # among the choices, the first of which is the mean
 
     def __repr__(self) -> str:
         """The view in words: the strongest pairs of each head."""
@@ -77,13 +91,12 @@ class HeadView:
     def _repr_html_(self) -> str:
         names = list(self.heads)
         choices = "".join(
-            f'<label><input type="radio" name="head" class="c{n}"{" checked" * (n == 0)}> '
+            f'<label><input type="radio" name="head" class="c{n}"{" checked" * (n == self.first)}> '
             f"{name.removeprefix('head ')}</label>"
             for n, name in enumerate(names)
         )
         rows = max(len(self.queries), len(self.keys))
         words = "".join(f"<li>{escape(line)}</li>" for line in self._strongest())
-        largest = max(head.max().item() for head in self.heads.values())
         # A form keeps the choice of one view apart from that of another.
         return (
             f'<div class="head-view"><style>{STYLE}{self._rules()}</style>'
@@ -91,10 +104,10 @@ class HeadView:
             f'<form method="dialog"><fieldset><legend>Head:&nbsp;</legend>{choices}</fieldset>'
             f'</form><svg viewBox="0 0 {WIDTH} {ROW * (rows + 1)}" role="group" '
             f'aria-label="{escape(self.title)}">{self._column_titles()}'
-            + "".join(self._layer(n, name, largest) for n, name in enumerate(names))
-            + f"</svg><div>Widest line: weight {largest:.2f}. Point at a token, or move to it with "
-            f"the tab key, to see only its lines.</div><details><summary>The strongest pairs in "
-            f"words</summary><ul>{words}</ul></details></div>"
+            + "".join(self._layer(n, name) for n, name in enumerate(names))
+            + "</svg><div>Point at a token, or move to it with the tab key, to see only its lines "
+            "and their weights.</div><details><summary>The strongest pairs in words</summary>"
+            f"<ul>{words}</ul></details></div>"
         )
 
     def _rules(self) -> str:
@@ -108,7 +121,10 @@ class HeadView:
         for end in ends:
             pointed = f".head-view svg:has(.token.{end}:hover)"
             focused = f".head-view svg:has(.token.{end}:focus):not(:has(.token:hover))"
-            rules.append(f":is({pointed}, {focused}) path:not(.{end}) {{display:none}}")
+            rules.append(
+                f":is({pointed}, {focused}) :is(path, .weight):not(.{end}) {{display:none}}"
+            )
+            rules.append(f":is({pointed}, {focused}) .weight.{end} {{display:inline}}")
         return "\n".join(rules)
 
     def _column_titles(self) -> str:
@@ -117,24 +133,44 @@ class HeadView:
             f'<text x="{WIDTH - TOKEN}" y="15" aria-hidden="true">key</text>'
         )
 
-    def _layer(self, n: int, name: str, largest: float) -> str:
+    def _layer(self, n: int, name: str) -> str:
         """One head's lines and tokens, which say its weights to a screen reader."""
-        head, shown = self.heads[name], "inline" if n == 0 else "none"
-        lines = []
-        for i, j in (head >= max(FAINT * largest, 1e-12)).nonzero().tolist():
-            share = head[i, j].item() / largest
-            ends = f"M{TOKEN + 6} {self._y('q', i)}L{WIDTH - TOKEN - 6} {self._y('k', j)}"
-            lines.append(
-                f'<path class="q{i} k{j}" d="{ends}" stroke-width="{0.5 + 5 * share:.1f}" '
-                f'stroke-opacity="{0.1 + 0.9 * share:.2f}"/>'
-            )
+        head, shown = self.heads[name], "inline" if n == self.first else "none"
+        largest = head.max().item()
+        drawn = (head >= max(FAINT * largest, 1e-12)).nonzero().tolist()
+        drawn.sort(key=lambda pair: -head[*pair].item())
+        lines = "".join(self._line(head, largest, *pair) for pair in reversed(drawn))
+        numbers = "".join(
+            self._number(head, i, j, top=rank < STRONGEST) for rank, (i, j) in enumerate(drawn)
+        )
         tokens = [self._token("q", i, name, head[i], self.keys) for i in range(len(self.queries))]
         tokens += [
             self._token("k", j, name, head[:, j], self.queries) for j in range(len(self.keys))
         ]
+        widest = f'<text class="widest" x="{WIDTH / 2}" y="15" text-anchor="middle">'
         return (
-            f'<g class="layer h{n}" display="{shown}"><g stroke="{LINK}" aria-hidden="true">'
-            f"{''.join(lines)}</g>{''.join(tokens)}</g>"
+            f'<g class="layer h{n}" display="{shown}">{widest}widest: {largest:.2f}</text>'
+            f'<g stroke="{LINK}" aria-hidden="true">{lines}{numbers}</g>{"".join(tokens)}</g>'
+        )
+
+    def _line(self, head: Tensor, largest: float, i: int, j: int) -> str:
+        """A line; a weak one is thin and somewhat lighter, though never hard to see."""
+        share = head[i, j].item() / largest
+        ends = f"M{TOKEN + 6} {self._y('q', i)}L{WIDTH - TOKEN - 6} {self._y('k', j)}"
+        return (
+            f'<path class="q{i} k{j}" d="{ends}" stroke-width="{0.5 + 5 * share:.1f}" '
+            f'stroke-opacity="{0.8 + 0.2 * share:.2f}"/>'
+        )
+
+    def _number(self, head: Tensor, i: int, j: int, top: bool) -> str:
+        """The weight, at its line near the key, where lines from one query have parted."""
+        start, end = self._y("q", i), self._y("k", j)
+        along = 0.75
+        x = TOKEN + 6 + along * (WIDTH - 2 * TOKEN - 12)
+        return (
+            f'<text class="weight q{i} k{j}{" top" * top}" x="{x:.0f}" '
+            f'y="{start + along * (end - start) + 4:.1f}" text-anchor="middle">'
+            f"{head[i, j]:.2f}</text>"
         )
 
     def _token(self, side: str, i: int, name: str, weights: Tensor, others: list[str]) -> str:

@@ -1,10 +1,21 @@
-"""One browser for all tests of pages. It is found, or named in CHROMIUM; without one they skip."""
+"""One browser and one built book for all tests of pages.
 
+The browser is found, or named in CHROMIUM; without one they skip. The book is built from the tree,
+or taken from the folder in BOOK_HTML.
+"""
+
+import functools
+import http.server
 import os
 import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[3]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     "--no-sandbox",
@@ -31,3 +42,46 @@ def browser():
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def book_html(
+    browser, tmp_path_factory
+):  # the browser comes first: without one there is no need to build
+    if built := os.environ.get("BOOK_HTML"):
+        return Path(built).resolve()
+    output = tmp_path_factory.mktemp("book")
+    command = [
+        Path(sys.executable).with_name("jupyter-book"),
+        "build",
+        ROOT,
+        "--path-output",
+        output,
+    ]
+    run = subprocess.run(
+        [*command, "-W", "--keep-going"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert run.returncode == 0, f"the book does not build without warnings:\n{run.stdout[-6000:]}"
+    return output / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def book_url(book_html, tmp_path_factory):
+    """Serves the book in a folder below the server's root, as GitHub Pages does."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    served = tmp_path_factory.mktemp("served")
+    (served / "course").symlink_to(book_html, target_is_directory=True)
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=served)
+    ) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/course/"
+        server.shutdown()

@@ -117,6 +117,22 @@ def test_a_function_that_is_lost_is_seen():
     assert lost_functions(nb) == [(1, "f"), (2, "f")]
 
 
+# A line that holds nothing but brackets and the shape of what they close.
+LOST_SHAPE = re.compile(r"(?m)^[ \t]*[)\]}]+[ \t]*#.*\(.*\)")
+
+
+@every_chapter
+def test_a_shape_stands_on_the_line_of_its_tensor(path):
+    nb = nbformat.read(path, as_version=4)
+    sources = [cell.source for cell in nb.cells if cell.cell_type == "code"]
+    assert [found for source in sources for found in LOST_SHAPE.findall(source)] == []
+
+
+def test_a_shape_that_lost_its_tensor_is_seen():
+    assert LOST_SHAPE.search("x = torch.cat(\n    outputs\n)  # (B, T, D)")
+    assert not LOST_SHAPE.search("x = f(\n    y,  # (B, T)\n)\nz = g(x)  # (B, T, D)")
+
+
 @every_chapter
 def test_a_chapter_takes_its_colours_from_utils_figures(path):
     assert list(own_colours(nbformat.read(path, as_version=4))) == []

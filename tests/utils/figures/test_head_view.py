@@ -47,11 +47,37 @@ def test_a_line_is_the_stronger_the_larger_the_weight():
     assert len(drawn) == 3
     for layer, head in zip(drawn, heads, strict=True):
         found = lines(layer)
-        assert set(found) == {(i, j) for i, j in (head >= FAINT * weights.max()).nonzero().tolist()}
+        assert set(found) == {(i, j) for i, j in (head >= FAINT * head.max()).nonzero().tolist()}
         for (i, j), (width, opacity) in found.items():
-            share = (head[i, j] / weights.max()).item()
+            share = (head[i, j] / head.max()).item()
             assert width == pytest.approx(0.5 + 5 * share, abs=0.06)
-            assert opacity == pytest.approx(0.1 + 0.9 * share, abs=0.006)
+            assert opacity == pytest.approx(0.8 + 0.2 * share, abs=0.006)
+
+
+def numbers(layer, class_="weight"):
+    """From (query, key) to what is written by the line."""
+    return {
+        tuple(int(end) for end in re.findall(r"[qk](\d+)", text.get("class"))): text.text
+        for text in layer.iter("text")
+        if class_ in text.get("class", "").split()
+    }
+
+
+def test_each_line_has_its_number_and_the_strongest_show_it_at_once():
+    shown, weights = view()
+    for layer, head in zip(layers(parsed(shown)), [weights.mean(dim=0), *weights], strict=True):
+        assert numbers(layer) == {(i, j): f"{head[i, j]:.2f}" for i, j in lines(layer)}
+        strongest = head.flatten().argsort(descending=True)[:3].tolist()
+        assert set(numbers(layer, "top")) == {divmod(p, 4) for p in strongest}
+        widest = next(t.text for t in layer.iter("text") if t.get("class") == "widest")
+        assert widest == f"widest: {head.max():.2f}"
+
+
+def test_it_opens_on_the_head_whose_weights_are_furthest_from_even():
+    even, sharp = torch.full((2, 2), 0.5), torch.tensor([[0.9, 0.1], [0.2, 0.8]])
+    shown = HeadView(torch.stack([even, sharp, even]), "ab", "cd", "sharp in the middle")
+    assert [g.get("display") for g in layers(parsed(shown))] == ["none", "none", "inline", "none"]
+    assert re.findall(r'class="c(\d)" checked', shown._repr_html_()) == ["2"]
 
 
 def test_a_line_goes_from_the_row_of_its_query_to_that_of_its_key():
@@ -70,9 +96,11 @@ def test_a_line_goes_from_the_row_of_its_query_to_that_of_its_key():
         assert [float(end) for end in ends] == [rows[q], rows[k]]
 
 
-def test_without_styles_the_mean_is_seen_and_nothing_else():
+def test_without_styles_one_head_is_seen_and_nothing_else():
     shown, _ = view(H=3)
-    assert [layer.get("display") for layer in layers(parsed(shown))] == ["inline"] + ["none"] * 3
+    seen = [layer.get("display") for layer in layers(parsed(shown))]
+    assert sorted(seen) == ["inline"] + ["none"] * 3
+    assert seen[0] == "none"
 
 
 def test_it_is_whole_in_itself():
@@ -133,7 +161,8 @@ def test_any_text_is_text(names, title):
     shown, _ = view(H=1, T=3, S=3, queries=names, keys=names, title=title)
     tree = parsed(shown)
     assert tree.find("strong").text == title
-    drawn = [g.find("text").text for g in layers(tree)[0].iter("g") if g.find("text") is not None]
+    tokens = [g for g in layers(tree)[0].iter("g") if "token" in g.get("class", "")]
+    drawn = [token.find("text").text for token in tokens]
     shortened = [n if len(n) <= 13 else f"{n[:12]}…" for n in names]
     assert drawn == shortened * 2
     assert {element.tag for element in tree.iter()} <= {

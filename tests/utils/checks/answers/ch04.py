@@ -1,54 +1,46 @@
 """The checks of chapter 4 accept what is right, however written, and name what is wrong."""
 
 import torch
-import torch.nn.functional as F
 
 from utils.attention import scaled_dot_product_attention
 from utils.checks import ch04
 
-# One head.
+# Two heads by hand.
 
 
-def head(query, key, value, w_q, w_k, w_v, axis=-1, size=None, softmax=True):
-    q, k, v = query @ w_q, key @ w_k, value @ w_v
-    scores = q @ k.transpose(-2, -1) / (size or q.shape[-1]) ** 0.5
-    weights = scores.softmax(axis) if softmax else scores
-    return weights @ v, weights
+def by_hand(first=(0, 6), sharp=30.0, keys=None, w_v=None, w_o=None):
+    """Two heads of which each hears six numbers of the query, from these places on."""
+    keys = torch.eye(6) if keys is None else keys
+    w_v = torch.eye(6) if w_v is None else w_v
+    heads = []
+    for start in first:
+        w_q = torch.zeros(12, 6)
+        w_q[start : start + 6] = sharp * keys
+        heads.append((w_q, keys, w_v))
+    return heads, torch.eye(12) if w_o is None else w_o
 
 
-def head_of_the_package(query, key, value, w_q, w_k, w_v):
-    return scaled_dot_product_attention(query @ w_q, key @ w_k, value @ w_v)
+def in_another_basis():
+    turn = torch.linalg.qr(torch.randn(6, 6, generator=torch.Generator().manual_seed(1))).Q
+    w_o = torch.zeros(12, 12)
+    w_o[:6, :6] = w_o[6:, 6:] = turn.T
+    return by_hand(keys=turn, w_v=turn, w_o=w_o)
 
 
-def head_by_einsum(query, key, value, w_q, w_k, w_v):
-    scores = torch.einsum("btd,dh,ek,bse->bthks", query, w_q, w_k, key).diagonal(dim1=2, dim2=3)
-    weights = F.softmax(scores.sum(-1) / w_k.shape[-1] ** 0.5, dim=-1)
-    return [weights @ (value @ w_v), weights]
+def with_two_numbers_a_key():
+    angle = torch.arange(6) * torch.pi / 3
+    circle = torch.stack([angle.cos(), angle.sin()], dim=1)  # (6, 2)
+    silent = torch.zeros(6, 2)
+    heads = [(200 * torch.cat(halves), circle, torch.eye(6))
+             for halves in ((circle, silent), (silent, circle))]  # fmt: skip
+    return heads, torch.eye(12)
 
 
-def with_exchanged_roles(query, key, value, w_q, w_k, w_v):
-    return head(key, query, query @ torch.ones(6, 8), w_k, w_q, w_v)
+def in_other_order():
+    return by_hand((6, 0), w_o=torch.eye(12).roll(6, dims=1))
 
 
-def with_raw_values(query, key, value, w_q, w_k, w_v):
-    weights = head(query, key, value, w_q, w_k, w_v)[1]
-    return weights @ value, weights
-
-
-# Joining, and what each head adds.
-
-
-def join(outputs, w_o, b_o):
-    return torch.cat(outputs, dim=-1) @ w_o + b_o
-
-
-def join_as_a_sum(outputs, w_o, b_o):
-    size = outputs[0].shape[-1]
-    return b_o + sum(o @ w_o[h * size : (h + 1) * size] for h, o in enumerate(outputs))
-
-
-def join_by_reshape(outputs, w_o, b_o):
-    return F.linear(torch.stack(outputs, dim=2).flatten(2), w_o.T, b_o)
+# What each head adds.
 
 
 def contribute(outputs, w_o):
@@ -64,6 +56,11 @@ def contribute_with_the_others_silent(outputs, w_o):
     zeros = [torch.zeros_like(o) for o in outputs]
     alone = [[*zeros[:h], o, *zeros[h + 1 :]] for h, o in enumerate(outputs)]
     return torch.stack([torch.cat(one, dim=-1) @ w_o for one in alone])
+
+
+def split_by_heads(outputs, w_o):
+    blocks = w_o.split(len(outputs))
+    return torch.stack([o @ block for o, block in zip(outputs, blocks, strict=True)])
 
 
 # The whole loop.
@@ -131,6 +128,15 @@ def masked_by_a_product(query, key, value, heads, w_o, b_o, allowed):
     return None, (torch.stack(scores, dim=1) * allowed).softmax(-1)
 
 
+def masked_by_a_sum(query, key, value, heads, w_o, b_o, allowed):
+    scores = [(query @ w_q) @ (key @ w_k).mT / w_q.shape[1] ** 0.5 for w_q, w_k, _ in heads]
+    return None, (torch.stack(scores, dim=1) + allowed).softmax(-1)
+
+
+def through_block_0(query, key, value, heads, w_o, b_o, allowed):
+    return loop(query, key, value, heads, w_o[:2].repeat(3, 1), b_o, allowed)
+
+
 def values_of_head_0(query, key, value, heads, w_o, b_o, allowed):
     weights = loop(query, key, value, heads, w_o, b_o, allowed)[1]
     return loop(query, key, value, [(*h[:2], heads[0][2]) for h in heads], w_o, b_o, allowed)[
@@ -139,8 +145,7 @@ def values_of_head_0(query, key, value, heads, w_o, b_o, allowed):
 
 
 RIGHT = {
-    ch04.one_head: [head, head_of_the_package, head_by_einsum],
-    ch04.join_and_project: [join, join_as_a_sum, join_by_reshape],
+    ch04.couriers: [by_hand, in_another_basis, with_two_numbers_a_key, in_other_order],
     ch04.contributions_of_heads: [
         contribute,
         contribute_by_einsum,
@@ -150,38 +155,25 @@ RIGHT = {
 }
 
 WRONG = {
-    ch04.one_head: [
-        (lambda *given: head(*given, size=4), "divided by D_head"),
-        (lambda *given: (given[2] @ given[5], head(*given)[1]), "not weighed"),
-        (lambda *given: head(*given)[0], "return two things"),
-        (lambda *given: head(*given)[::-1], "the tensor of weights has shape (2, 4, 2)"),
-        (lambda *given: head(*given, axis=1), "the queries"),
-        (lambda *given: head(*given, size=1), "scale is missing"),
-        (lambda *given: head(*given, size=6), "the root of D;"),
-        (lambda *given: head(*given, softmax=False), "the softmax is missing"),
-        (with_raw_values, "w_v is not used"),
-    ],
-    ch04.join_and_project: [
-        (lambda o, w, b: torch.cat(o, -1), "the last projection is missing"),
-        (lambda o, w, b: torch.cat(o, -1) @ w, "bias of the last projection"),
-        (lambda o, w, b: join(o, w.T, b), "is transposed"),
-        (lambda o, w, b: join(o[::-1], w, b), "reverse order"),
-        (
-            lambda o, w, b: torch.stack(o, -1).flatten(2) @ w + b,
-            "every H-th",
-        ),
-        (
-            lambda o, w, b: torch.stack(o).reshape(2, 4, 6) @ w + b,
-            "a reshape alone",
-        ),
-        (
-            lambda o, w, b: sum(x @ p + b for x, p in zip(o, w.split(2), strict=True)),
-            "for each head",
-        ),
+    ch04.couriers: [
+        (lambda: by_hand(sharp=2.0), "make its scores larger"),
+        (lambda: by_hand(sharp=0.0), "only 0.17"),
+        (lambda: by_hand((0, 0)), "both heads go to the same guest"),
+        (lambda: by_hand((6, 0)), "in the wrong order"),
+        (lambda: by_hand(w_o=torch.zeros(12, 12)), "the error is 1.0"),
+        (lambda: by_hand(w_v=torch.eye(6)[:, :3], w_o=torch.ones(6, 12)), "all six numbers"),
+        (lambda: by_hand(w_o=torch.eye(6)), "w_o has shape (6, 6); expected (12, 12)"),
+        (lambda: ([(torch.eye(6),) * 2] * 2, torch.eye(12)), "three matrices for head 0"),
+        (lambda: by_hand()[1], "two things: the heads and w_o"),
+        (lambda: (by_hand()[0][:1], torch.eye(12)), "two heads"),
+        (lambda: by_hand(keys=torch.ones(6, 5)), "your code raised"),
+        (lambda: ([(torch.eye(12), torch.eye(6), torch.eye(6))] * 2, torch.eye(12)), "(12, 12)"),
     ],
     ch04.contributions_of_heads: [
         (lambda o, w: contribute(o, w[:2].repeat(3, 1)), "head 0"),
         (lambda o, w: contribute(o, w).sum(0), "this is the sum"),
+        (split_by_heads, "w_o.split(D_head)"),
+        (lambda o, w: torch.stack([x @ w for x in o]), "shapes cannot be multiplied"),
         (lambda o, w: contribute(o, w).transpose(0, 1), "come first"),
         (lambda o, w: contribute(o, w.T), "columns of w_o"),
         (
@@ -195,7 +187,10 @@ WRONG = {
     ],
     ch04.loop_over_heads: [
         (masked_by_a_product, "fill with -inf"),
+        (masked_by_a_sum, "is added to the scores, as 1 and 0"),
         (values_of_head_0, "head 0"),
+        (changed(before=lambda *given: (*given[:4], torch.eye(6), *given[5:])), "only its bias"),
+        (through_block_0, "the rows of head 0 of w_o"),
         (with_mask(torch.logical_not), "the mask is the wrong way round"),
         (with_mask(torch.ones_like), "mask is not used"),
         (masked_late, "the mask comes after the softmax"),

@@ -1,0 +1,62 @@
+"""A tiny built book of two pages in one part, beside its first page."""
+
+import textwrap
+
+import pytest
+
+from tools.ebook.site import read_site
+
+FIRST = "<article><h1>The book</h1><p><a href='../notebooks/01-one.html#next'>on</a></p></article>"
+CELL = "<div class='cell tag_{}'>{}</div>"
+FOLD = "<details><summary><p class='collapsed'>{}</p><p>{}</p></summary><pre>{}</pre></details>"
+PICTURE = "<img src='../_images/a.svg' alt='A line'>"
+CHAPTER = f"""
+<article class="bd-article"><section id="one"><h1>One<a class="headerlink" href="#one">#</a></h1>
+{CELL.format("set-up tag_hide-cell", FOLD.format("Set-up", "", "import os"))}
+{CELL.format("plot tag_hide-input", FOLD.format("Plot code", "", "draw()") + PICTURE)}
+{CELL.format("solution tag_hide-cell", FOLD.format("Solution 1", "", "answer = 1"))}
+<details><summary>Hint</summary><p>Look twice.</p></details>
+<figure class="course-figure"><style>.x{{color:red}}</style>
+<div class="wide"><svg viewBox="0 0 1 1"><clipPath id="c"></clipPath>
+<g clip-path="url(#c)"><text fill="var(--fig-0,#0072b2)">wide</text></g></svg></div>
+<div class="narrow"><svg viewBox="0 0 1 1"><text>narrow</text></svg></div></figure>
+<div class="head-view"><form method="dialog"><fieldset><label><input type="radio" class="c0"> mean
+</label><label><input type="radio" class="c1" checked> 0</label></fieldset></form>
+<svg viewBox="0 0 1 1"><g class="layer h0"><text>all</text></g>
+<g class="layer h1" display="none"><text>first head</text></g></svg></div>
+<p class="buttons"><a href="#one">Start</a></p>
+<dl><dt>call(<dl><dd>first,</dd><dd>second</dd></dl>)</dt><dd>Calls.</dd></dl>
+<p>Formula <math><mfrac displaystyle="true"><mi>a</mi><mi>b</mi></mfrac></math>.</p>
+<table border="1" class="dataframe"><tr><th></th><th>n</th></tr><tr><th>a<td>1</table>
+<pre><span></span><span class="n">x</span> <span class="c1"># note</span></pre>
+<section id="next"><h2>Next</h2><p><a href="../book/intro.html">back</a>
+<a href="../_sources/x.txt">source</a> <a href="#one">up</a></p><button>Copy</button>
+<script>run()</script></section></section></article>
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "_config.yml").write_text(
+        textwrap.dedent(
+            """
+            title: A Tiny, Tiny Book
+            author: Nobody & Co
+            html: {baseurl: https://example.org/book/}
+            """
+        )
+    )
+    (tmp_path / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/intro\nparts:\n- caption: Part & parcel\n  chapters:\n"
+        "  - file: notebooks/01-one\n"
+    )
+    html = tmp_path / "_build" / "html"
+    for folder in ("book", "notebooks", "_images"):
+        (html / folder).mkdir(parents=True)
+    (html / "book" / "intro.html").write_text(FIRST)
+    (html / "notebooks" / "01-one.html").write_text(CHAPTER)
+    (html / "_images" / "a.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><metadata/>'
+        '<path id="p" d="M0 0L9 9"/><path id="p" d="M9 0L0 9"/></svg>'
+    )
+    return read_site(tmp_path, html)

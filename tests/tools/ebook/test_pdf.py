@@ -1,0 +1,58 @@
+"""The PDF: one page that links into itself, and, where a browser is, printed with numbers."""
+
+import re
+
+import pikepdf
+import pytest
+
+from tools.ebook import pdf
+from tools.ebook.__main__ import main, output
+
+
+def test_links_of_the_one_page_lead_to_places_in_it(site):
+    page = pdf.one_page(site, "A4", {})
+    places = set(re.findall(r' id="([^"]+)"', page))
+    links = re.findall(r'href="#([^"]+)"', page)
+    assert len(links) > 4
+    assert set(links) <= places
+    assert ".xhtml#" not in page
+
+
+def test_chapters_stand_below_their_part(site):
+    page = pdf.one_page(site, "Letter", {})
+    assert "size: Letter" in page
+    assert page.index("Part &amp; parcel</h1>") < page.index("<h2>One</h2>")
+
+
+def test_contents_have_the_numbers_of_pages(site):
+    assert '<span class="number">7</span>' in pdf.contents(site, {"notebooks-01-one": 7})
+
+
+def test_without_a_browser_it_says_so(site, tmp_path, monkeypatch):
+    monkeypatch.setenv("CHROMIUM", "/no/such/browser")
+    with pytest.raises(pdf.NoBrowser, match="Install one, or name it"):
+        pdf.write_pdf(site, tmp_path / "book.pdf")
+
+
+def test_the_file_is_named_after_the_book(site):
+    assert output(site, "pdf").name == "a-tiny-tiny-book.pdf"
+
+
+def test_another_kind_of_file_is_refused():
+    with pytest.raises(SystemExit, match=r"python -m tools\.ebook epub"):
+        main("docx")
+
+
+@pytest.mark.slow
+def test_a_tiny_book_is_printed_with_bookmarks_and_numbers(site, tmp_path):
+    try:
+        pdf.find_browser()
+    except pdf.NoBrowser as lack:
+        pytest.skip(str(lack))
+    pdf.write_pdf(site, tmp_path / "book.pdf")
+    with pikepdf.open(tmp_path / "book.pdf") as made:
+        with made.open_outline() as outline:
+            titles = [item.title for item in outline.root]
+        assert titles == ["Contents", "The book", "Part & parcel"]
+        assert pdf.numbers_of_places(made)["notebooks-01-one"] == 4
+        assert [round(float(x)) for x in made.pages[0].mediabox[2:]] in ([595, 842], [596, 842])

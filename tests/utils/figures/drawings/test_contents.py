@@ -1,0 +1,227 @@
+"""The pictures show what they were given: numbers, links, colours of heads, and their mistakes."""
+
+import math
+from collections import Counter
+
+import pytest
+import torch
+from matplotlib.colors import to_hex
+
+from utils.figures import HEAD_COLOURS, NEUTRAL
+from utils.figures.drawings import (
+    canvas,
+    draw_block,
+    draw_cache,
+    draw_couriers,
+    draw_folding,
+    draw_heads,
+    draw_layer,
+    draw_lookup,
+    draw_loop,
+    draw_mask,
+    draw_scores_to_weights,
+    draw_sum_of_heads,
+    draw_tiles,
+    trim,
+    write,
+)
+
+ABC = ["a", "b", "c"]
+CAUSAL = torch.ones(3, 3, dtype=torch.bool).tril()
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def patches(figure, label):
+    return [patch for patch in figure.axes[0].patches if patch.get_label() == label]
+
+
+def test_a_mask_is_written_in_both_conventions():
+    for figure in draw_mask(CAUSAL, ABC, ABC)[:2]:
+        words = [text for text in texts(figure) if text in {"True", "False"}]
+        assert words[:9] == ["True" if allowed else "False" for allowed in CAUSAL.flatten()]
+        assert words[9:] == ["False" if allowed else "True" for allowed in CAUSAL.flatten()]
+        assert len(patches(figure, "blocked")) == 2 * 3
+        assert {"True = may attend", "True = blocked"} <= set(texts(figure))
+    assert "lets through 6 of 9 pairs" in draw_mask(CAUSAL, ABC, ABC).alt
+
+
+def test_scores_become_minus_infinity_and_weights():
+    scores = torch.tensor([[1.0, 2.0, 3.0], [0.0, math.log(3), 9.0], [0.0, 0.0, 0.0]])
+    picture = draw_scores_to_weights(scores, CAUSAL, ABC, ABC)
+    for figure in picture[:2]:
+        written = texts(figure)
+        assert written.count("−∞") == 3
+        assert {"mask", "softmax", "0.25", "0.75"} <= set(written)
+        assert written.count("0.33") == 3
+    assert "b attends to b with 0.75" in picture.alt
+
+
+def test_a_row_that_may_see_nothing_is_shown_as_it_comes_out():
+    nothing = torch.tensor([[True, True], [False, False]])
+    picture = draw_scores_to_weights(torch.zeros(2, 2), nothing, ["a", "b"], ["a", "b"])
+    assert texts(picture.wide).count("NaN") == 2
+    assert "b attends to nothing" in picture.alt
+
+
+def test_links_have_the_colours_of_their_heads_and_faint_ones_are_left_out():
+    weights = torch.zeros(2, 3, 3)
+    weights[0, 0, 1], weights[0, 2, 2], weights[1, 2, 0], weights[1, 0, 2] = 1.0, 0.5, 0.8, 0.01
+    picture = draw_heads(ABC, weights, ["first", "second"])
+    for figure in picture[:2]:
+        links = patches(figure, "link")
+        colours = [to_hex(link.get_edgecolor()) for link in links]
+        first, second = (colour.lower() for colour in HEAD_COLOURS[:2])
+        assert sorted(colours) == sorted([first, first, second])
+        widths = sorted(link.get_linewidth() for link in links)
+        assert widths == pytest.approx([1 + 6 * 0.5, 1 + 6 * 0.8, 7])
+        assert {*ABC, "first", "second"} <= set(texts(figure))
+    assert "first: a to b 1.00" in picture.alt
+
+
+def test_the_first_head_runs_above_the_tokens_and_the_second_below():
+    weights = torch.zeros(2, 3, 3)
+    weights[0, 0, 1] = weights[1, 1, 2] = 1.0
+    figure = draw_heads(ABC, weights).wide
+    (line,) = {text.get_position()[1] for text in figure.axes[0].texts if text.get_text() in ABC}
+    above, below = (link.get_path().get_extents() for link in patches(figure, "link"))
+    assert above.y1 < line < below.y0
+
+
+def test_equal_tokens_are_told_apart_in_words():
+    alt = draw_heads(["can", "can"], torch.eye(2)[None]).alt
+    assert "can (1) to can (1) 1.00, can (2) to can (2) 1.00" in alt
+
+
+def test_the_layer_names_its_parts_and_shapes():
+    for figure in draw_layer(2, embed_dim="8", head_dim="4")[:2]:
+        assert {"x", "q", "k", "v", "joined", "output", "(T, 8)", "(T, 4)"} <= set(texts(figure))
+        assert {"q_proj", "k_proj", "v_proj", "out_proj"} <= set(texts(figure))
+        assert {"head 0", "head 1"} <= set(texts(figure))
+        assert "head 2" not in texts(figure)
+
+
+def sizes(figure):
+    """How many rows and columns of cells there are in each part that has one colour."""
+    found = Counter()
+    for patch in patches(figure, "cells"):
+        corners = patch.get_path().vertices[::14].round(3)  # a cell is a path of 14 points
+        rows, columns = len(set(corners[:, 1])), len(set(corners[:, 0]))
+        found[to_hex(patch.get_facecolor()), rows, columns] += 1
+    return found
+
+
+def test_each_head_of_the_loop_has_three_small_matrices_of_its_own():
+    for figure in draw_loop(2)[:2]:
+        found = sizes(figure)
+        for colour in HEAD_COLOURS[:2]:
+            assert found[colour, 4, 2] == 3  # w_q, w_k, w_v: (D, D_head)
+            assert found[colour, 3, 2] == 3 + 1 + 1  # q, k, v, the output, its part of joined
+            assert found[colour, 3, 3] == 1  # the weights: (T, T)
+        assert found[NEUTRAL, 4, 4] == 1  # w_o
+        assert found[NEUTRAL, 3, 4] == 2  # x and the output
+        written = texts(figure)
+        assert [written.count(f"w_{name}") for name in "qkvo"] == [2, 2, 2, 1]
+        assert {"head 0", "head 1", "(D, D_head)", "(T, T)", "(D, D)", "joined"} <= set(written)
+
+
+def test_the_sum_has_each_heads_numbers_and_rows_once_on_either_side():
+    for figure in draw_sum_of_heads(2)[:2]:
+        for colour in HEAD_COLOURS[:2]:
+            assert sizes(figure)[colour, 1, 3] == 2  # D_head numbers
+            assert sizes(figure)[colour, 3, 6] == 2  # (D_head, D)
+        assert [texts(figure).count(sign) for sign in "@=+"] == [3, 1, 1]
+    # In the matrix at the left the rows of head 0 are above those of head 1.
+    drawn = patches(draw_sum_of_heads(2).wide, "cells")[2:4]
+    first, second = (patch.get_path().get_extents() for patch in drawn)
+    assert first.y1 < second.y0
+    assert first.x0 == second.x0
+
+
+def test_folding_ends_in_a_grid_for_each_head():
+    picture = draw_folding(3)
+    assert "(B, H, T, D_head)" in texts(picture.wide)
+    used = {to_hex(patch.get_facecolor()) for patch in patches(picture.wide, "cells")}
+    assert used == {colour.lower() for colour in HEAD_COLOURS[:3]}
+
+
+def test_only_post_norm_has_a_normalisation_on_the_stream():
+    for figure in draw_block()[:2]:
+        streams = sorted({patch.center[0] for patch in patches(figure, "sum")})
+        norms = [t for t in figure.axes[0].texts if t.get_text() == "norm"]
+        on_stream = [sum(t.get_position()[0] == x for t in norms) for x in streams]
+        assert (len(norms), on_stream) == (4, [0, 2])
+
+
+def test_tiles_end_at_the_softmax_average():
+    scores, values = torch.tensor([0.5, 2.0, -1.0, 3.0, 0.0]), torch.arange(5.0)
+    picture = draw_tiles(scores, values, 2)
+    average = (scores.softmax(dim=0) @ values).item()
+    for figure in picture[:2]:
+        assert len(patches(figure, "card")) == 3
+        assert f"{average:.2f}" in texts(figure)
+        assert {"× 0.37", "× 1.00"} <= set(texts(figure))  # e^(2 - 3), and a maximum that stays
+    assert f"last average, {average:.2f}" in picture.alt
+
+
+def test_a_cache_grows_by_one_column_a_token_and_is_shared():
+    for figure in draw_cache(ABC, 4, 2)[:2]:
+        # Two cells a column: three steps, and both caches as they are after the last.
+        assert len(patches(figure, "new")) == 2 * (3 + 2)
+        assert len(patches(figure, "kept")) == 2 * (0 + 1 + 2 + 2 * 2)
+        assert len(patches(figure, "head")) == 4
+        ends = {tuple(line.get_path().vertices[-1]) for line in patches(figure, "line")}
+        assert len(ends) == 2
+
+
+def test_one_courier_has_one_bag_and_two_have_two():
+    for figure in draw_couriers("ABCDEF", ("B", "E"))[:2]:
+        assert len(patches(figure, "bag")) == 3
+        assert texts(figure).count("mixed") == 1
+        assert {"card of B", "card of E"} <= set(texts(figure))
+
+
+def test_a_dictionary_follows_one_arrow_and_attention_several():
+    picture = draw_lookup("q", ABC, ["1", "2", "3"], torch.tensor([0.2, 0.7, 0.1]))
+    assert len(patches(picture.wide, "link")) == 1 + 3
+    assert "b 0.70" in picture.alt
+
+
+def test_trimming_keeps_the_width_and_centres_what_is_drawn():
+    axes = canvas(200)
+    write(axes, (900, 500), "far away")
+    figure = trim(axes)
+    assert figure.get_figwidth() * 72 == pytest.approx(200)
+    assert sum(axes.get_xlim()) / 2 == pytest.approx(900, abs=1)
+    assert figure.get_figheight() * 72 < 40
+
+
+@pytest.mark.parametrize(
+    ("draw", "says"),
+    [
+        (lambda: draw_mask(CAUSAL, ABC, ["a"]), "mask of shape .* 3 queries and 1 keys"),
+        (lambda: draw_mask(CAUSAL.int(), ABC, ABC), "must be of bools"),
+        (lambda: draw_mask(torch.ones(1, 13) > 0, ["a"], ["b"] * 13), "12 by 12 fit"),
+        (lambda: draw_scores_to_weights(torch.ones(2, 3), CAUSAL, ABC, ABC), "scores of shape"),
+        (lambda: draw_scores_to_weights(torch.ones(3, 3), CAUSAL[:2], ABC, ABC), "mask of shape"),
+        (lambda: draw_heads(ABC, torch.ones(2, 2, 2)), "do not fit 3 tokens"),
+        (lambda: draw_heads(ABC, -torch.ones(1, 3, 3)), "none negative"),
+        (lambda: draw_heads(ABC, torch.ones(1, 3, 3), ["x", "y"]), "2 names do not fit 1 heads"),
+        (lambda: draw_heads(ABC, torch.ones(7, 3, 3)), "colours for 1 to 6 heads, not 7"),
+        (lambda: draw_layer(0), "colours for 1 to 6 heads, not 0"),
+        (lambda: draw_loop(7), "colours for 1 to 6 heads, not 7"),
+        (lambda: draw_sum_of_heads(0), "colours for 1 to 6 heads, not 0"),
+        (lambda: draw_folding(7), "colours for 1 to 6 heads, not 7"),
+        (lambda: draw_tiles(torch.ones(3), torch.ones(2), 1), "scores of shape"),
+        (lambda: draw_tiles(torch.ones(3), torch.ones(3), 0), "at least one key"),
+        (lambda: draw_cache([], 1, 1), "1 to 6 tokens"),
+        (lambda: draw_cache(ABC, 4, 3), "3 groups do not share out 4 heads"),
+        (lambda: draw_couriers("ABC", ("A", "A")), "two different ones"),
+        (lambda: draw_lookup("q", ABC, ["1"], torch.ones(3)), "do not fit"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, says):
+    with pytest.raises(ValueError, match=says):
+        draw()

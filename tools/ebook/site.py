@@ -1,0 +1,79 @@
+"""The built book, read: what it is called, its parts, and its pages in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from lxml import etree
+from sphinx_external_toc.parsing import parse_toc_yaml
+
+from tools.ebook.page import Names, Page, read_page
+
+
+@dataclass(frozen=True)
+class Part:
+    """Pages that belong together; the first part has no title."""
+
+    title: str
+    pages: tuple[Page, ...]
+
+
+@dataclass(frozen=True)
+class Site:
+    """The whole book: who wrote it, where it is on the web, and its parts."""
+
+    title: str
+    author: str
+    language: str
+    address: str
+    parts: tuple[Part, ...]
+    html: Path
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """All pages, in the order of the table of contents."""
+        return tuple(page for part in self.parts for page in part.pages)
+
+
+def names_of_parts(toc: Path) -> list[tuple[str, list[str]]]:
+    """Give each part's title and the names of its pages, as _toc.yml has them."""
+    tree = parse_toc_yaml(toc)
+    found: list[tuple[str, list[str]]] = [("", [str(tree.root.docname)])]
+
+    def names(subtree: Any) -> list[str]:
+        found = []
+        for name in map(str, subtree.items):
+            found.append(name)
+            for below in tree[name].subtrees if name in tree else ():
+                found += names(below)
+        return found
+
+    found += [(subtree.caption or "", names(subtree)) for subtree in tree.root.subtrees]
+    return [(title, [name.removesuffix(".md") for name in group]) for title, group in found]
+
+
+def read_site(root: Path, html: Path) -> Site:
+    """Read the pages that were built from ``root`` into ``html``."""
+    config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
+    address = config.get("html", {}).get("baseurl", "")
+    language = config.get("sphinx", {}).get("config", {}).get("language", "en")
+    parts = names_of_parts(root / "_toc.yml")
+    names = Names(tuple(name for _, group in parts for name in group), address, html)
+    return Site(
+        title=config["title"],
+        author=config["author"],
+        language=language,
+        address=address,
+        parts=tuple(
+            Part(title, tuple(read_page(name, names) for name in group)) for title, group in parts
+        ),
+        html=html,
+    )
+
+
+def as_text(element: etree._Element) -> str:
+    """Give an element as XML, without what follows it."""
+    return etree.tostring(element, encoding="unicode", with_tail=False)

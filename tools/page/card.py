@@ -1,0 +1,52 @@
+"""The card that a shared link shows, 1200 by 630: ``python -m tools.page`` draws it again."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from tools.page import hero
+
+CARD = Path(__file__).parents[2] / "book" / "_static" / "social-card.png"
+TITLE = "Multi-Head Attention, Measured"
+CLAIM = "Write the layer. See what each head looks at. Measure what it costs."
+PAPER, INK, SOFT = "#ffffff", "#1c2430", "#5b6675"
+HEADS = (("#0072B2", "#80b8d8", "#d3e5f0"), ("#D55E00", "#eaae80", "#f8e3d5"))
+ZOOM, LEFT, TOP = 1.5, 180, 166  # where the picture lies on the card
+
+
+def draw(file: Path = CARD) -> None:
+    """Draw the two heads of the landing page below the title of the course."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path as Curve
+    from matplotlib.patheffects import withStroke
+
+    def at(point: tuple[float, float]) -> tuple[float, float]:
+        return LEFT + ZOOM * point[0], TOP + ZOOM * point[1]
+
+    # 100 points an inch and 100 pixels an inch: a size of 72 is a hundred pixels.
+    figure = Figure(figsize=(12, 6.3), dpi=100, facecolor=PAPER)
+    ax = figure.add_axes((0, 0, 1, 1), xlim=(0, 1200), ylim=(630, 0))
+    ax.axis("off")
+    ax.text(64, 92, TITLE, size=38, weight="bold", color=INK, va="center")
+    ax.text(66, 150, CLAIM, size=19, color=SOFT, va="center")
+    write = partial(ax.text, ha="center", va="center")
+    kept = hero.read()
+    for arc in hero.arcs(kept):
+        strong, word, mark = HEADS[arc.row]
+        colour = strong if arc.number else word if 1 <= arc.key <= 4 else mark
+        curve = Curve([at(p) for p in arc.points], [Curve.MOVETO] + [Curve.CURVE4] * 3)
+        width = arc.width * ZOOM * 0.72
+        ax.add_patch(PathPatch(curve, fill=False, ec=colour, lw=width, capstyle="butt"))
+        ax.add_patch(Polygon([at(p) for p in arc.arrow], fc=colour, lw=0))
+        if arc.number:
+            x, y = at(arc.label)
+            halo = [withStroke(linewidth=6, foreground=PAPER)]
+            write(x, y, arc.number, size=22, weight="bold", color=strong, path_effects=halo)
+    for i, (x, token) in enumerate(zip(hero.PLACES, kept["tokens"], strict=True)):
+        if 1 <= i <= 4:
+            write(*at((x, 158)), token, size=38, weight="bold", color=INK)
+        else:
+            write(*at((x, 158)), token, size=19, color=SOFT)
+    figure.savefig(file, facecolor=PAPER, metadata={"Software": None})

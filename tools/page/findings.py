@@ -1,0 +1,94 @@
+"""The findings of the landing page. Their numbers are read in the chapters' committed outputs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A number that one did not expect, where it is printed, and what it says.
+
+    Parameters
+    ----------
+    chapter : str, the file's name without its number
+    patterns : for each number, what is printed around it
+    figure, sentence : make text of the numbers
+    """
+
+    chapter: str
+    patterns: Mapping[str, str]
+    figure: Callable[[Mapping[str, float]], str]
+    sentence: Callable[[Mapping[str, float]], str]
+
+
+NUMBER = r"([\d,]*\d(?:\.\d+)?)"
+STEP = rf" +{NUMBER} +[\d.]+ \("  # a row of chapter 11: milliseconds, times as fast, range
+FINDINGS = (
+    Finding(
+        "masks",
+        {"share": rf"Without a mask it rises to {NUMBER}%"},
+        lambda n: f"{n['share']:.0f}%",
+        lambda n: (
+            "of 500 texts change their class when a batch is padded and nobody masks it. "
+            "No error is raised."
+        ),
+    ),
+    Finding(
+        "fast-attention",
+        {
+            "called": f"PyTorch's layer{STEP}",
+            "fused": f"fused kernel{STEP}",
+            "one row": f"one row{STEP}",
+            "ours": f"utils{STEP}",
+        },
+        lambda n: f"{n['called']:,.0f} → {n['ours']:.1f} ms",
+        lambda n: (
+            "for one training step with the same result. The largest factor, "
+            f"{n['fused'] / n['one row']:.0f}, is leaving out rows that nobody reads."
+        ),
+    ),
+    Finding(
+        "bbc-news-classifier",
+        {
+            "counted": rf"Word counts: {NUMBER}\.\s",
+            "attention": rf"Test accuracy, mean of 5 seeds: {NUMBER}\.\s",
+        },
+        lambda n: f"{n['counted']:.3f} : {n['attention']:.3f}",
+        lambda n: (
+            "Counted words against attention: at sorting the news the baseline wins, and the "
+            "course says so."
+        ),
+    ),
+)
+
+
+def printed(notebook: Path) -> str:
+    """Give what the committed outputs of a notebook say, in order."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    texts = [o.get("text") or o.get("data", {}).get("text/plain", "") for o in outputs]
+    return "\n".join("".join(text) for text in texts)
+
+
+def numbers(finding: Finding, text: str) -> dict[str, float]:
+    """Find a finding's numbers in what its chapter prints.
+
+    Raises
+    ------
+    ValueError
+        if one is not there
+    """
+    found = {}
+    for name, pattern in finding.patterns.items():
+        if (match := re.search(pattern, text)) is None:
+            raise ValueError(
+                f"the landing page's finding of the chapter {finding.chapter!r} looks for "
+                f"{pattern!r}, which its outputs no longer say: see tools/page/findings.py."
+            )
+        found[name] = float(match[1].replace(",", ""))
+    return found

@@ -1,0 +1,197 @@
+"""The landing page: its picture, findings and buttons, and a map of all chapters.
+
+``{landing} hero``, ``{landing} findings`` and ``{landing} map`` stand in ``book/intro.md`` where
+these belong. What they show comes from the table of contents, the chapters' titles and outputs, so
+a chapter that is added, renamed or run again is right here by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx_external_toc.api import SiteMap
+
+from tools.page import findings, hero
+from tools.page.pictures import picture
+
+logger = logging.getLogger(__name__)
+CHAPTER = re.compile(r"(A?\d+)\. (.+)")
+
+
+class Shown(nodes.General, nodes.Element):
+    """A place on the page, filled once all titles are known."""
+
+
+class Landing(SphinxDirective):
+    """``{landing} hero``, with a sentence as its content, ``findings`` or ``map``."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Leave places to be filled."""
+        part = self.arguments[0]
+        if part != "hero":
+            return [Shown(part=part)]
+        return [
+            _raw('<div class="hero"><div class="hero-words">'),
+            *self.parse_content_to_nodes(),
+            Shown(part="buttons"),
+            _raw("</div>"),
+            Shown(part="figure"),
+            _raw("</div>"),
+        ]
+
+
+def _raw(html: str) -> nodes.raw:
+    return nodes.raw("", html, format="html")
+
+
+def short(question: str) -> str:
+    """Give the first half of a double question, without its end."""
+    return re.sub(r", .*\?$", "?", question)
+
+
+class Page:
+    """What the parts of the page are made of."""
+
+    def __init__(self, app: Sphinx, docname: str) -> None:
+        self.app, self.docname = app, docname
+        self.env = app.env
+        toc: SiteMap = app.config.external_site_map
+        self.parts: list[tuple[str, list[str]]] = [
+            (tree.caption or "", [re.sub(r"\.(md|ipynb)$", "", file) for file in tree.files()])
+            for tree in toc.root.subtrees
+        ]
+
+    def title(self, docname: str) -> str:
+        """Give a page's title."""
+        return self.env.titles[docname].astext()
+
+    def numbered(self, docname: str) -> tuple[str, str] | None:
+        """Give a chapter's number and question; None for other pages."""
+        found = CHAPTER.fullmatch(self.title(docname))
+        return (found[1], found[2]) if found else None
+
+    def link(self, docname: str) -> str:
+        """Give the address of another page."""
+        return escape(self.app.builder.get_relative_uri(self.docname, docname))
+
+    def chapter(self, name: str) -> str | None:
+        """Find a chapter by its file's name without the number."""
+        pages = (page for _, files in self.parts for page in files)
+        return next((p for p in pages if re.fullmatch(rf".*/A?\d+-{name}", p)), None)
+
+    def buttons(self) -> str:
+        """Give *Start* and *Open in Colab*, both to the first chapter."""
+        first = next((p for _, files in self.parts for p in files if self.numbered(p)), None)
+        if first is None:
+            return ""
+        theme = self.app.config.html_theme_options
+        colab = theme.get("launch_buttons", {}).get("colab_url", "")
+        project = theme.get("repository_url", "").removeprefix("https://github.com/")
+        branch = theme.get("repository_branch") or "main"
+        return (
+            f'<p class="buttons"><a class="start" href="{self.link(first)}">Start</a>'
+            f'<a class="colab" href="{colab}/github/{project}/blob/{branch}/{first}.ipynb">'
+            "Open in Colab</a></p>"
+        )
+
+    def figure(self) -> str:
+        """Give the two heads, with what they join."""
+        weights = hero.read()["weights"]
+        up, down = hero.HEADS
+        seen, asked = weights[str(up)], weights[str(down)]
+        chapter = self.chapter("real-weights")
+        model = f'<a href="{self.link(chapter)}">MiniLM</a>' if chapter else "MiniLM"
+        caption = (
+            "<b>Two words spelt alike, told apart by their company.</b> "
+            f"With head {up} the first <i>can</i> looks at <i>you</i> ({seen[1][2]:.2f}) and the "
+            f"second at <i>that</i> ({seen[3][4]:.2f}); with head {down} the second looks at "
+            f"<i>you</i> as well ({asked[3][2]:.2f}). <small>Weights of {model}, block "
+            f"{hero.BLOCK}, run through the layer you will write. Pale lines go to the marks at "
+            f"both ends; weights below {hero.FAINTEST:g} are not drawn.</small>"
+        )
+        return (
+            f'<figure class="hero-figure">{hero.svg()}<figcaption>{caption}</figcaption></figure>'
+        )
+
+    def findings(self) -> str:
+        """Give the findings whose numbers the chapters print; others are complained of."""
+        return f'<ul class="findings">{"".join(self._findings())}</ul>'
+
+    def _findings(self) -> Iterator[str]:
+        for finding in findings.FINDINGS:
+            docname = self.chapter(finding.chapter)
+            chapter = self.numbered(docname) if docname else None
+            try:
+                if docname is None or chapter is None:
+                    raise ValueError(f"no chapter is named {finding.chapter!r}")
+                text = findings.printed(Path(self.env.doc2path(docname)))
+                n = findings.numbers(finding, text)
+            except ValueError as error:
+                logger.warning("%s", error, location=self.docname)
+                continue
+            yield (
+                f'<li><a href="{self.link(docname)}"><b>{finding.figure(n)}</b> '
+                f"<span>{finding.sentence(n)}</span> <em>Chapter {chapter[0]}</em></a></li>"
+            )
+
+    def map(self) -> str:
+        """Give the chapters as tiles, part by part, and the other pages in a line."""
+        rows, others = [], []
+        for caption, files in self.parts:
+            chapters = [(page, self.numbered(page)) for page in files]
+            others += [page for page, chapter in chapters if chapter is None]
+            tiles = [self._tile(page, *chapter) for page, chapter in chapters if chapter]
+            if tiles:
+                rows.append(
+                    f'<div class="part"><h3>{escape(caption)}</h3>'
+                    f'<ul class="tiles">{"".join(tiles)}</ul></div>'
+                )
+        links = [f'<li><a href="{self.link(p)}">{escape(self.title(p))}</a></li>' for p in others]
+        list_of_links = f'<ul class="pages">{"".join(links)}</ul>'
+        rows.append(f'<div class="part"><h3>To look things up</h3>{list_of_links}</div>')
+        return f'<div class="map">{"".join(rows)}</div>'
+
+    def _tile(self, docname: str, number: str, question: str) -> str:
+        name = f"chapter-{number}"
+        return (
+            f'<li><a class="tile" href="{self.link(docname)}" aria-labelledby="{name}" '
+            f'aria-describedby="{name}-picture"><span id="{name}"><b>{number}</b> '
+            f"{escape(short(question))}</span>{picture(docname, f'{name}-picture')}</a></li>"
+        )
+
+
+def _fill(app: Sphinx, document: nodes.document, docname: str) -> None:
+    if places := list(document.findall(Shown)):
+        page = Page(app, docname)
+        for place in places:
+            place.replace_self(_raw(getattr(page, place["part"])()))
+
+
+def _again(app: Sphinx, env: BuildEnvironment, *changed: set[str]) -> list[str]:
+    return [str(app.config.root_doc)]  # it shows titles and numbers of the others
+
+
+def _style(app: Sphinx, pagename: str, template: str, context: dict[str, Any], *_: Any) -> None:
+    if pagename == app.config.root_doc:
+        app.add_css_file("landing.css")
+
+
+def setup(app: Sphinx) -> None:
+    """Add the directive, and fill its places when pages are written."""
+    app.add_node(Shown)
+    app.add_directive("landing", Landing)
+    app.connect("env-get-outdated", _again)
+    app.connect("doctree-resolved", _fill)
+    app.connect("html-page-context", _style)

@@ -1,0 +1,28 @@
+"""Drawings: tensors, masks, heads, layers, blocks, tiles and caches, alike through the whole book.
+
+Each picture is drawn twice, for a wide page and for a narrow one, and says in words what it shows:
+``DescribedFigure(picture.wide, picture.alt, caption, narrow=picture.narrow)`` puts it on a page.
+
+``canvas``      a canvas measured in points, and a picture
+``primitives``  words, boxes, arrows, lines, links
+``tensors``     blocks of cells with named axes
+``masks``       a mask in both conventions; scores, mask, softmax
+``heads``       whom each token attends to
+``couriers``    a dictionary; one courier and two
+``loop``        a loop over heads, each with matrices of its own; ``sums`` heads that add up
+``layers``      the layer; ``folding`` its heads in one product; ``blocks`` the block around it
+``memory``      tiles, and the cache
+"""
+
+from utils.figures.drawings.blocks import draw_block
+from utils.figures.drawings.canvas import NARROW, WIDE, Block, Picture, both, canvas, trim
+from utils.figures.drawings.couriers import draw_couriers, draw_lookup
+from utils.figures.drawings.folding import draw_folding
+from utils.figures.drawings.heads import draw_heads
+from utils.figures.drawings.layers import draw_layer
+from utils.figures.drawings.loop import draw_loop
+from utils.figures.drawings.masks import draw_mask, draw_scores_to_weights
+from utils.figures.drawings.memory import draw_cache, draw_tiles
+from utils.figures.drawings.primitives import arrow, box, head_name, line, link, write
+from utils.figures.drawings.sums import draw_sum_of_heads
+from utils.figures.drawings.tensors import grid, tensor
