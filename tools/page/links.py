@@ -1,7 +1,7 @@
 """Chapters that are named by their number become links, so that a renumbering needs no edit.
 
-"chapter 7" and "the appendix" are links wherever they stand in prose, and so is each number of
-"chapters 1 to 3". The number of a chapter is the one in the name of its file, as in
+"chapter 7", "appendix A2" and "the appendix" are links wherever they stand in prose, and so is each
+number of "chapters 1 to 3". The number of a chapter is the one in the name of its file, as in
 ``notebooks/07-positional-encoding``. A number that no chapter has is a warning.
 """
 
@@ -23,7 +23,7 @@ FILE = re.compile(r"notebooks/0*([A-Z]?\d+)-")
 APPENDIX = "A1"
 NUMBER = r"(?:[A-Z]?\d+\b(?!\.\d))"
 NAMED = re.compile(
-    rf"\b(?P<one>chapter\s+{NUMBER})"
+    rf"\b(?P<one>chapter\s+{NUMBER}|appendix\s+A\d+\b)"
     rf"|\bchapters\s+(?P<several>{NUMBER}(?:(?:\s*[–,]\s*|,?\s+(?:and|or|to)\s+){NUMBER})*)"
     r"|\bthe\s+(?P<appendix>appendix)\b",
     re.IGNORECASE,

@@ -210,6 +210,13 @@ def four_alike() -> str:
     )
 
 
+def hills() -> str:
+    """Draw a straight line, highest at its end, and a hill with its top in the middle."""
+    straight = path("M10 60L70 14", "a", 3) + dot(70, 14, 5, "a")
+    hill = path("M90 60C108 60 106 14 120 14S132 60 150 60", "b", 3) + dot(120, 14, 5, "b")
+    return straight + hill
+
+
 def plain() -> str:
     """Draw two heads over five tokens, for a chapter without a picture of its own."""
     tokens = "".join(dot(20 + 30 * i, 36, 4, "ink") for i in range(5))
@@ -233,6 +240,7 @@ PICTURES: dict[str, tuple[Draw, str]] = {
     "real-weights": (real_heads, "72 heads as dots: larger where more goes to a neighbour"),
     "encoder-decoder": (two_towers, "Three blocks that read, and three that ask them and write"),
     "four-libraries": (four_alike, "One small matrix four times, with signs of equality"),
+    "other-ways-to-score": (hills, "A straight line, highest at its end, beside a hill"),
 }
 PLAIN: tuple[Draw, str] = (plain, "Two heads over five tokens")
 

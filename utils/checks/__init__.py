@@ -6,6 +6,8 @@ asserts a finding of the text.
 """
 # ruff: noqa: F403
 
+from utils.checks.a1 import *
+from utils.checks.a2 import *
 from utils.checks.ch01 import *
 from utils.checks.ch02 import *
 from utils.checks.ch03 import *

@@ -1,4 +1,4 @@
-"""Checks of chapter 1: soft lookup, similarity, kernel weights, self-attention, temperature."""
+"""Checks of chapter 1: soft lookup, kernel weights, self-attention, and queries by hand."""
 
 import torch
 from torch import Tensor
@@ -6,7 +6,7 @@ from torch import Tensor
 from utils.checks.comparing import Code, FaultError, call, check, compare, normal, require_parts
 from utils.checks.mistakes import TRANSPOSED, soft, wrong_softmax
 
-__all__ = ["cosine_similarities", "kernel_weights", "self_attention", "soft_lookup", "softmax_at"]
+__all__ = ["kernel_weights", "queries_by_hand", "self_attention", "soft_lookup"]
 
 SCALED = "the scores are divided by the root of the number of features; leave that to chapter 2."
 
@@ -34,28 +34,12 @@ def soft_lookup(function: Code) -> None:
         SCALED: soft(scores / 3**0.5) @ values,
         "it is the value of the best key alone; mix all by their weights.": values[scores.argmax()],
         "these are the weights; go on to the weighted sum of the values.": soft(scores),
+        "all values have the same weight; let the scores decide.": values.mean(dim=0),
+        "these are the scores; make them weights by a softmax, and mix the values.": scores,
+        "the sign is wrong: a larger score should give a larger weight.": soft(-scores) @ values,
+        "the keys are mixed; mix the values.": soft(scores) @ keys,
     }
     compare(call(function, query, keys, values), expected, "the output", mistakes)
-
-
-@check
-def cosine_similarities(function: Code) -> None:
-    """Check ``function(queries, keys)``, the cosine similarity of every query with every key.
-
-    It takes queries (T, D) and keys (S, D), and returns a matrix (T, S).
-    """
-    queries, keys = _draw((4, 3), (5, 3))
-    expected = torch.tensor([[q.dot(k) / (q.norm() * k.norm()) for k in keys] for q in queries])
-    product = queries @ keys.T  # (T, S)
-    of_query, of_key = queries.norm(dim=-1, keepdim=True), keys.norm(dim=-1)  # (T, 1), (S,)
-    mistakes = {
-        "the dot products are not divided by the lengths of the vectors.": product,
-        "divide by the lengths of the keys as well as of the queries.": product / of_query,
-        "divide by the lengths of the queries as well as of the keys.": product / of_key,
-        "divide by the lengths, not by their squares.": product / (of_query * of_key) ** 2,
-        "rows and columns are exchanged: a row for each query, a column for a key.": expected.T,
-    }
-    compare(call(function, queries, keys), expected, "the matrix", mistakes)
 
 
 @check
@@ -72,8 +56,14 @@ def kernel_weights(function: Code) -> None:
         "the width is not used.": soft(-squared / 2),
         "the width is not squared.": soft(-squared / (2 * width)),
         "a factor is missing: divide by 2 * width**2.": soft(-squared / width**2),
+        "/ 2 * width**2 divides by 2, then multiplies; write / (2 * width**2).": soft(
+            -squared / 2 * width**2
+        ),
         "the sign is wrong: far keys get more weight than near.": soft(squared / (2 * width**2)),
         "the distances are not squared.": soft(-squared.sqrt() / (2 * width**2)),
+        "the squared differences are averaged over the numbers; add them up.": soft(
+            -squared / 3 / (2 * width**2)
+        ),
         "use squared distances, not products.": soft(queries @ keys.T / (2 * width**2)),
     } | wrong_softmax(-squared / (2 * width**2))
     compare(call(function, queries, keys, width), expected, "the matrix of weights", mistakes)
@@ -103,6 +93,10 @@ def self_attention(function: Code) -> None:
     mistakes = wrong_softmax(scores) | {
         "the queries and keys are x itself; project them with w_q and w_k.": soft(x @ x.T),
         SCALED: soft(scores / 3**0.5),
+        "the scores are divided by a root; leave that to chapter 2.": soft(scores / 2),
+        "the keys are made with w_q; make them with w_k.": soft(q @ q.T),
+        "the queries are made with w_k; make them with w_q.": soft(k @ k.T),
+        "all weights are equal; let the scores decide.": torch.full((5, 5), 0.2),
     }
     compare(got[1], weights, "the matrix of weights", mistakes)
     mistakes = {
@@ -114,21 +108,46 @@ def self_attention(function: Code) -> None:
 
 
 @check
-def softmax_at(function: Code) -> None:
-    """Check ``function(scores, temperature)``, the softmax of the scores over the temperature.
+def queries_by_hand(function: Code) -> None:
+    """Check ``function()``, a matrix w_q (3, 2) that is set by hand.
 
-    It takes scores (T, S) and a positive number, and returns weights (T, S), rows of sum one.
+    Its rows are what an action, a person and a thing look for; a query has two numbers, which meet
+    "is it an action?" and "is it a person?" of the keys. "can" and "that" should give "you" at
+    least 0.8 of their attention, and "you" should give each of the four words the same.
     """
-    (scores,), temperature = _draw((4, 5)), 2.5
-    powers = torch.tensor([[float((s / temperature).exp()) for s in row] for row in scores])
-    expected = powers / powers.sum(dim=1, keepdim=True)
-    mistakes = {
-        "the temperature is not used.": soft(scores),
-        "the scores are multiplied by the temperature; divide.": soft(scores * temperature),
-        "divide the scores before the softmax, not the weights.": soft(scores) / temperature,
-    } | wrong_softmax(scores / temperature)
-    compare(call(function, scores, temperature), expected, "the matrix of weights", mistakes)
-    got = call(function, scores, 1e-3)
-    if isinstance(got, Tensor) and got.isnan().any():
-        raise FaultError("at temperature 0.001 the exponentials overflow; torch.softmax does not.")
-    compare(got, torch.eye(5)[scores.argmax(dim=-1)], "at temperature 0.001, the matrix")
+    got = call(function)
+    try:
+        w_q = torch.as_tensor(got).detach().float()
+    except (TypeError, ValueError, RuntimeError):
+        raise FaultError(f"w_q should be a tensor (3, 2); got {type(got).__name__}.") from None
+    if w_q.shape == (2, 3):
+        raise FaultError("w_q is (2, 3); a row for each of action, person, thing makes it (3, 2).")
+    if w_q.shape != (3, 2):
+        raise FaultError(f"w_q has shape {tuple(w_q.shape)}; expected (3, 2).")
+    if not w_q.isfinite().all():
+        raise FaultError("w_q has numbers that are not finite; 3 or 4 is large enough.")
+    x = torch.eye(3)[[0, 1, 0, 2]]  # can you can that, (T, D)
+    w_k = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])  # (D, D_head)
+    weights = soft(x @ w_q @ (x @ w_k).T)  # (T, T)
+    for t, word in ((0, "can"), (3, "that")):
+        on_you, on_can = weights[t, 1].item(), weights[t, 0].item()
+        if on_you < 0.8:
+            said = f'"{word}" gives "you" only {on_you:.3f}; '
+            looks = w_q[0 if t == 0 else 2]
+            if looks[1] < 0:
+                raise FaultError(f"{said}a negative number turns it away. What finds a person?")
+            if looks[1] == 0 and looks[0] < 0:
+                raise FaultError(
+                    f"{said}turning away from actions still leaves two words. What finds a person?"
+                )
+            if on_can > max(on_you, 0.26):
+                raise FaultError(f"{said}it looks for an action: the second number finds a person.")
+            if on_you < 0.26:
+                row = "an action" if t == 0 else "a thing"
+                raise FaultError(f"{said}it has no preference. Its row is that of {row}.")
+            raise FaultError(f"{said}make its number larger, so that the softmax decides.")
+    if (weights[1] - 0.25).abs().max() > 0.01:
+        raise FaultError(
+            f'"you" gives the words {", ".join(f"{w:.2f}" for w in weights[1].tolist())}; it gives '
+            "all the same, 0.25, where its query fits no key better than another."
+        )

@@ -1,17 +1,36 @@
-"""Checks of chapter 2: softmax, scaled dot-product attention, a batched product, additive scores.
+"""Checks of chapter 2: softmax, attention, learning without the root.
 
-Shapes: B sequences, H heads, T queries, S keys, A numbers in additive attention's hidden layer.
+Shapes: B sequences, H heads, T queries, S keys.
 """
 
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from utils.checks.comparing import Code, FaultError, call, check, compare, normal, require_parts
-from utils.checks.mistakes import TRANSPOSED, VALUES_0, wrong_attention, wrong_orders
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    call,
+    check,
+    compare,
+    compare_numbers,
+    normal,
+    require_parts,
+)
+from utils.checks.mistakes import soft, wrong_attention
 
-__all__ = ["additive_scores", "batched_product", "scaled_dot_product", "softmax"]
+__all__ = ["same_without_root", "scaled_dot_product", "softmax"]
+
+_LOST_AXIS = (
+    "A maximum or a sum along dim loses that axis, and then no longer fits the scores; keep it, by "
+    "keepdim=True."
+)
+_OTHER_AXES = (
+    "If it is the product of query and key: only the last two axes of the key change places, "
+    "key.transpose(-2, -1), however many there are in front."
+)
 
 
 @check
@@ -19,7 +38,8 @@ def softmax(function: Code) -> None:
     """Check a softmax along any axis that does not overflow.
 
     ``function(scores, dim)`` takes a Tensor of floats of any shape and the axis along which the
-    weights sum to one, and returns the weights, of the same shape. It leaves ``scores`` as it is.
+    weights sum to one, and returns the weights, of the same shape. It leaves ``scores`` as it is,
+    and calls no softmax of PyTorch's.
     """
     scores = normal(0)(2, 3, 4)
     for dim in (-1, 1, 0):
@@ -29,8 +49,11 @@ def softmax(function: Code) -> None:
         }
         mistakes["the exponentials are not divided by their sum."] = scores.exp()
         mistakes["the sum is over the whole tensor; sum along dim."] = _naive(scores, (0, 1, 2))
+        apart = (scores - scores.amax(dim, keepdim=True)).exp()
+        said = "each maximum is along dim, but the sum is over the whole tensor; sum along dim too."
+        mistakes[said] = apart / apart.sum()
         given = scores.clone()
-        got = call(function, given, dim)
+        got = _call(function, _LOST_AXIS, given, dim)
         compare(got, scores.softmax(dim), f"the softmax along dim {dim}", mistakes)
         if not given.equal(scores):
             raise FaultError("it changed the scores it was given; make a new tensor instead.")
@@ -40,7 +63,13 @@ def softmax(function: Code) -> None:
         "it overflows: exp(1000) is inf, and inf / inf is NaN. Subtract a maximum.": _naive(large),
         "a row far below the one maximum becomes 0 / 0; take each row's maximum.": one_maximum,
     }
-    compare(call(function, large, -1), large.softmax(-1), "the softmax of large scores", mistakes)
+    with _Softmaxes() as watched:
+        got = _call(function, _LOST_AXIS, large, -1)
+    compare(got, large.softmax(-1), "the softmax of large scores", mistakes)
+    if watched.called:
+        raise FaultError(
+            "the weights are right, but PyTorch's softmax made them; write it with exp and sum."
+        )
 
 
 @check
@@ -57,12 +86,24 @@ def scaled_dot_product(function: Code) -> None:
     scores = dots / 8**0.5
     weights = scores.softmax(-1)
     mistakes = wrong_attention(query, key) | {
-        "it takes the root of D_value; take that of D_head.": (dots / 6**0.5).softmax(-1),
+        "it takes the root of D_value; take that of D_head.": soft(dots / 6**0.5),
+        "it takes the root of S, how many keys there are; take that of D_head.": soft(
+            dots / 5**0.5
+        ),
+        "it takes the root of T, how many queries there are; take that of D_head.": soft(dots / 2),
+        "it takes the root of an axis in front; the size of a query is its last, shape[-1].": soft(
+            dots / 3**0.5
+        ),
+        "it takes the root of len(query), the first axis; the size of a query is its last.": soft(
+            dots / 2**0.5
+        ),
+        "it multiplies by the root of D_head; divide by it.": soft(dots * 8**0.5),
         "the output comes first, then the weights.": weights @ value,
     }
-    _compare_pair(call(function, query, key, value), weights, value, "", mistakes)
+    got = _call(function, _OTHER_AXES, query, key, value)
+    _compare_pair(got, weights, value, "", mistakes)
     for axes, i in (("3-d", 0), ("2-d", (0, 0))):
-        got = call(function, query[i], key[i], value[i])
+        got = _call(function, _OTHER_AXES, query[i], key[i], value[i])
         _compare_pair(got, weights[i], value[i], f" of {axes} tensors", {})
     overflow = {"it overflows for large scores; use a stable softmax.": _naive(1000 * scores)}
     got = call(function, 1000 * query, key, value)
@@ -70,53 +111,59 @@ def scaled_dot_product(function: Code) -> None:
 
 
 @check
-def batched_product(function: Code) -> None:
-    """Check the product of weights and values for each sequence and each head.
+def same_without_root(function: Code) -> None:
+    """Check how a layer without the root can learn as the one with it does.
 
-    ``function(weights, value)`` takes Tensors of shape (B, H, T, S) and (B, H, S, D_value) and
-    returns the output, of shape (B, H, T, D_value).
+    ``function(w_q, rate)`` takes the matrix, (D_in, D), from which a layer with the root starts,
+    and its learning rate. It returns the start and the rate with which the same layer, but without
+    the root, has the same scores before and after every step of gradient descent.
     """
-    for T, S, D_value in ((4, 4, 4), (2, 5, 3)):
-        weights = normal(0)(2, 3, T, S).softmax(-1)
-        value = normal(1)(2, 3, S, D_value)
-        output = torch.einsum("bhts,bhsd->bhtd", weights, value)
-        mistakes = {VALUES_0: weights @ value[:, :1]}
-        mistakes |= {said: wrong @ value for said, wrong in wrong_orders(weights, 1).items()}
-        if T == S == D_value:
-            mistakes[TRANSPOSED] = weights.mT @ value
-            mistakes["the values are transposed: sum over the keys."] = weights @ value.mT
-        compare(call(function, weights, value), output, "the output", mistakes)
+    w_q, rate = normal(0)(6, 4), 0.5  # a square matrix would hide which size is taken
+    D_in, D = w_q.shape
+    result = call(function, w_q.clone(), rate)
+    require_parts(result, 2, "two things: the matrix to start from and the rate")
+    start, faster = result
+    mistakes = {
+        "the start is the same, so the first scores are larger by the root of D.": w_q,
+        "the start is divided by D; divide by its root.": w_q / D,
+        "the start is multiplied; without the root it should be smaller.": w_q * D**0.5,
+        "D is what a query has, the columns of w_q; you took the rows.": w_q / D_in**0.5,
+    }
+    compare(start, w_q / D**0.5, "the matrix to start from", mistakes)
+    rates = {
+        "the rate is the same; the gradient is not.": rate,
+        "the rate is divided by the root of D. The gradient grows by this root, and so does what a "
+        "step does to the scores: it counts twice.": rate / D**0.5,
+        "the rate is divided by D and by the root of D; D alone holds both: the root for the "
+        "gradient, and the root for the step.": rate / D**1.5,
+        "the rate is divided by D twice; once is enough.": rate / D**2,
+        "the rate is multiplied; without the root, steps should be smaller.": rate * D,
+        "the rate is multiplied; without the root, steps should be smaller, by D.": rate * D**0.5,
+        "D is what a query has, the columns of w_q; you took the rows.": rate / D_in,
+    }
+    compare_numbers([(faster, rate / D, "the rate", rates)], atol=1e-6)
 
 
-@check
-def additive_scores(function: Code) -> None:
-    """Check the scores of additive attention, for a batch.
+class _Softmaxes(TorchDispatchMode):
+    """Notes whether a softmax of PyTorch's is called."""
 
-    ``function(query, key, w_query, w_key, w)`` takes Tensors of shape (B, T, D_query),
-    (B, S, D_key), (D_query, A), (D_key, A) and (A,), and returns the scores, before any softmax,
-    of shape (B, T, S).
-    """
-    for T, S, D_query, D_key, A in ((4, 4, 5, 5, 6), (2, 3, 4, 5, 3)):
-        query, key = normal(0)(2, T, D_query), normal(1)(2, S, D_key)
-        w_query, w_key = normal(2)(D_query, A), normal(3)(D_key, A)
-        w = normal(4)(A)
-        q, k = (query @ w_query).unsqueeze(2), (key @ w_key).unsqueeze(1)  # one axis more each
-        scores = torch.einsum("btsa,a->bts", (q + k).tanh(), w)
-        mistakes = {
-            "tanh is missing.": (q + k) @ w,
-            "tanh comes last; it belongs before the product with w.": ((q + k) @ w).tanh(),
-            "tanh is taken of each part; add first.": (q.tanh() + k.tanh()) @ w,
-            "it multiplies the two parts; add them.": (q * k).tanh() @ w,
-            "w is missing: the A numbers are summed as they are.": (q + k).tanh().sum(-1),
-            "these are weights; leave the softmax out.": scores.softmax(-1),
-            "the scores are transposed: a row is one query's.": scores.mT,
-        }
-        if (T, D_query) == (S, D_key):
-            paired = (query @ w_query + key @ w_key).tanh() @ w  # (B, T)
-            mistakes["query t meets key t only; it should meet every key."] = paired
-            swapped = (query @ w_key).unsqueeze(2) + (key @ w_query).unsqueeze(1)
-            mistakes["w_query and w_key are swapped."] = swapped.tanh() @ w
-        compare(call(function, query, key, w_query, w_key, w), scores, "the result", mistakes)
+    called = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call the function as it is."""
+        self.called |= "softmax" in str(func)
+        return func(*args, **(kwargs or {}))
+
+
+def _call(function: Code, hint: str, *args: Any) -> Any:
+    """Call what the reader wrote; where sizes do not fit, say what is likely the cause."""
+    try:
+        return call(function, *args)
+    except FaultError as fault:
+        fits_not = isinstance(fault.__cause__, RuntimeError | IndexError | ValueError)
+        if not fits_not:
+            raise
+        raise FaultError(f"{fault} {hint}") from fault
 
 
 def _naive(scores: Tensor, dim: int | tuple[int, ...] = -1) -> Tensor:

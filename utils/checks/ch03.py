@@ -4,15 +4,31 @@ Shapes: B sequences, H heads, T queries, S keys.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from utils.checks.comparing import Code, FaultError, call, check, compare, normal
+from utils.attention.dot_product import scaled_dot_product_attention
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    call,
+    check,
+    compare,
+    compare_numbers,
+    normal,
+    require_parts,
+)
 from utils.checks.mistakes import turned, wrong_masks, wrong_softmax
 
-__all__ = ["causal_mask", "combined_mask", "layer_mask", "masked_softmax", "padding_mask"]
+__all__ = [
+    "causal_mask",
+    "causal_padding_mask",
+    "leaks_and_walls",
+    "masked_softmax",
+]
 
 TURNED = turned("allowed")
 
@@ -24,66 +40,85 @@ def _mask(function: Code, *args: Any) -> Any:
     return got
 
 
-@check
-def padding_mask(function: Code) -> None:
-    """Check ``function(lengths, num_keys)``: (B,) int64 and S to a (B, S) bool, True = allowed.
+def _compare_masks(got: Any, expected: Tensor, what: str, mistakes: Mapping[str, Tensor]) -> None:
+    """Compare boolean masks; what no mistake explains is said as allowed and blocked."""
+    known = any(isinstance(got, Tensor) and torch.equal(got, wrong) for wrong in mistakes.values())
+    if known or not isinstance(got, Tensor) or got.shape != expected.shape:
+        compare(got, expected, what, mistakes)
+        return
+    differ = (got != expected).nonzero().tolist()
+    if differ:
+        is_allowed = bool(got[tuple(differ[0])])
+        said = "allowed instead of blocked" if is_allowed else "blocked instead of allowed"
+        more = f" (the first of {len(differ)} such places)" if len(differ) > 1 else ""
+        raise FaultError(f"{what} is wrong at {differ[0]}: {said}{more}.")
 
-    The first ``lengths[b]`` keys of sequence ``b`` are words, the others padding.
+
+@check
+def causal_padding_mask(function: Code) -> None:
+    """Check ``function(lengths, T)``: (B,) int64 and T to a (B, T, T) bool, True = may attend.
+
+    The first ``lengths[b]`` tokens of text ``b`` are words; no query sees a key that lies ahead.
     """
-    for lengths, S in [([3, 5, 1], 6), ([2, 0, 3], 3)]:
-        expected = torch.tensor([[s < length for s in range(S)] for length in lengths])
-        got = _mask(function, torch.tensor(lengths), S)
-        sizes = torch.tensor(lengths).unsqueeze(-1)  # (B, 1)
+    for lengths, T in [([1, 3, 2], 3), ([2, 4, 1, 3], 4), ([4, 2], 5)]:
+        given = torch.tensor(lengths)
+        padding = torch.arange(T) < given.unsqueeze(-1)  # (B, T)
+        keys, causal = padding.unsqueeze(1), torch.ones(T, T, dtype=torch.bool).tril()
+        expected = torch.stack([row & causal for row in padding])  # (B, T, T)
+        later = torch.ones(T, T, dtype=torch.bool).triu(2)
+        too_long = (torch.arange(T) <= given.unsqueeze(-1)).unsqueeze(1)
+        too_short = (torch.arange(T) < given.unsqueeze(-1) - 1).unsqueeze(1)
+        got = _mask(function, given.clone(), T)
         mistakes = {
             TURNED: ~expected,
-            "your mask allows one key too many: keys count from 0.": torch.arange(S) <= sizes,
-            "your mask blocks the last word: keys count from 0.": torch.arange(S) < sizes - 1,
-            "your mask allows the last keys; the words stand first.": expected.flip(-1),
-            "the axes are swapped: (S, B) instead of (B, S).": expected.T,
+            "only the padding is turned round: True means may attend.": ~keys & causal,
+            "only the causal part is turned round: True means may attend.": keys & ~causal,
+            "your mask allows what one of the two allows; both have to allow it.": keys | causal,
+            "your padding blocks its queries; it has to block its keys.": (
+                padding.unsqueeze(2) & causal
+            ),
+            "your mask has no causal part, and one axis too few.": padding,
+            "your mask has no causal part.": keys.expand_as(expected),
+            "your mask has no padding part, and no axis of texts.": causal,
+            "your mask has no padding part.": causal.expand_as(expected),
+            "your mask allows the later keys instead of the earlier ones.": keys & causal.mT,
+            "your mask keeps a query from its own key.": keys & causal.tril(-1),
+            "your mask lets a query see one key too far ahead.": keys & ~later,
+            "your mask allows one key too many: keys count from 0.": too_long & causal,
+            "your mask blocks the last word: keys count from 0.": too_short & causal,
+            "your mask allows the last keys; the words stand first.": keys.flip(-1) & causal,
         }
-        compare(got, expected, f"the mask for the lengths {lengths}", mistakes)
+        if len(lengths) == T:  # they broadcast, text by query
+            said = "your lengths lack the axis of the queries: (B, 1, T), then &."
+            mistakes[said] = padding & causal
+        _compare_masks(got, expected, f"the mask for the lengths {lengths}", mistakes)
 
 
 @check
 def causal_mask(function: Code) -> None:
-    """Check ``function(num_queries, num_keys)``: T and S to a (T, S) bool, True = allowed.
+    """Check ``function(T, S)``: numbers of queries and keys, T <= S, to a (T, S) bool.
 
-    Query ``t`` may attend to keys ``0 … t``.
+    The queries are the last of the S tokens: query ``t`` may attend to keys ``0 … S - T + t``.
     """
-    for T, S in [(4, 4), (3, 5), (5, 3)]:
-        expected = torch.tensor([[s <= t for s in range(S)] for t in range(T)])
+    for T, S in [(3, 5), (1, 4), (4, 4)]:
+        expected = torch.tensor([[s <= S - T + t for s in range(S)] for t in range(T)])
         got = _mask(function, T, S)
         ones = torch.ones(T, S, dtype=torch.bool)
         mistakes = {
             TURNED: ~expected,
-            "your mask allows the later keys instead of the earlier ones.": ones.triu(),
-            "your mask keeps a query from its own key.": ones.tril(-1),
-            "your mask lets a query see one key too far ahead.": ones.tril(1),
-            "your mask starts from the last key; query 0 may see key 0 only.": ones.tril(S - T),
+            "your mask starts at key 0, as tril and is_causal do; the queries stand last.": (
+                ones.tril()
+            ),
+            "your mask allows the later keys instead of the earlier ones.": ones.triu(S - T),
+            "your mask keeps a query from its own key.": ones.tril(S - T - 1),
+            "your mask lets a query see one key too far ahead.": ones.tril(S - T + 1),
+            "your shift has the wrong sign: it is S - T, not T - S.": ones.tril(T - S),
+            "the axes are swapped: (S, T) instead of (T, S).": expected.T,
+            "your mask has a row for each key; there are T queries, the last ones.": (
+                torch.ones(S, S, dtype=torch.bool).tril()
+            ),
         }
-        compare(got, expected, f"the mask for {T} queries and {S} keys", mistakes)
-
-
-@check
-def combined_mask(function: Code) -> None:
-    """Check ``function(padding, causal)``: (B, T) and (T, T), both bool, to a (B, T, T) bool.
-
-    In all three True = allowed, and the result allows what both masks allow.
-    """
-    for lengths, T in [([1, 3, 2], 3), ([2, 4], 4)]:
-        padding = torch.tensor([[s < length for s in range(T)] for length in lengths])
-        causal = torch.ones(T, T, dtype=torch.bool).tril()
-        expected = torch.stack([row & causal for row in padding])  # (B, T, T)
-        got = _mask(function, padding.clone(), causal.clone())
-        either = torch.stack([row | causal for row in padding])
-        mistakes = {
-            TURNED: ~expected,
-            "your mask allows what one of the two allows; both have to allow it.": either,
-            "your padding blocks queries; it has to block keys.": padding.unsqueeze(2) & causal,
-            "your mask has no causal part.": padding.unsqueeze(1).expand_as(expected),
-            "your mask has no padding part.": causal.expand_as(expected),
-        }
-        compare(got, expected, "the combined mask", mistakes)
+        _compare_masks(got, expected, f"the mask for {T} queries and {S} keys", mistakes)
 
 
 @check
@@ -96,6 +131,7 @@ def masked_softmax(function: Code) -> None:
     scores = normal(0)(2, 3, 4)
     _softmax(function, scores, allowed, "the result")
     _softmax(function, 90 + 9 * scores, allowed, "the result for scores around 90")
+    _softmax(function, scores.masked_fill(~allowed, 200.0), allowed, "the result for scores of 200")
     allowed[1, 0] = False
     _softmax(function, scores, allowed, "the result where one row is empty")
     _softmax(function, torch.full_like(scores, -3e38), allowed, "the result for scores of -3e38")
@@ -120,6 +156,12 @@ def _softmax(run: Code, scores: Tensor, allowed: Tensor, what: str, atol: float 
     }
     mistakes |= wrong_masks(scores.double(), allowed, "allowed")
     mistakes |= wrong_softmax(scores.double(), allowed)
+    if not (scores.softmax(-1) * allowed).any():  # a softmax leaves nothing to what is allowed
+        late = "you mask after the softmax and divide by the new sum; where a blocked score is far "
+        late += "larger, that sum is 0: block before the softmax."
+        none = "rows with allowed keys are all 0: block before the softmax, not after it."
+        lost = torch.zeros_like(expected)
+        mistakes = {late: lost * math.nan, none: lost} | mistakes
     compare(got, expected.detach(), what, mistakes, atol)
     (right,) = torch.autograd.grad((expected * torch.arange(4)).sum(), mine)
     (gradient,) = call(torch.autograd.grad, (got.double() * torch.arange(4)).sum(), theirs)
@@ -128,22 +170,90 @@ def _softmax(run: Code, scores: Tensor, allowed: Tensor, what: str, atol: float 
     compare(gradient, right, f"the gradient through {what}", atol=5 * atol)
 
 
-@check
-def layer_mask(function: Code) -> None:
-    """Check ``function(allowed, num_heads)``: (B, T, S) bool, True = allowed, and H.
+def _moved(attend: Code, x: Tensor, change: Code) -> Tensor:
+    """Say which outputs move (T, T) when ``change(x, other)`` says what is query, key and value.
 
-    It gives the ``attn_mask`` of ``torch.nn.MultiheadAttention``: (B * H, T, S) bool, True =
-    blocked, the heads of the first sequence first.
+    Token ``j`` of ``other`` is another than in ``x``.
     """
-    draw = torch.Generator().manual_seed(0)
-    for B, T, S, H in [(2, 3, 4, 2), (3, 2, 2, 4)]:
-        allowed = torch.rand(B, T, S, generator=draw) < 0.5
-        expected = torch.stack([~allowed[b] for b in range(B) for _ in range(H)])  # (B * H, T, S)
-        got = _mask(function, allowed.clone(), H)
-        mistakes = {
-            turned("blocked"): ~expected,
-            "the sequences are mixed up: the first one's heads go first.": ~allowed.repeat(H, 1, 1),
-            "the mask has to be repeated for each head.": ~allowed,
-            "queries and keys are exchanged.": expected.transpose(1, 2),
-        }
-        compare(got, expected, f"the mask for {B} sequences and {H} heads", mistakes)
+    before, columns = attend(x, x, x), []
+    for j in range(len(x)):
+        other = x.clone()
+        other[j] = normal(j)(x.shape[1], dtype=x.dtype)
+        columns.append((attend(*change(x, other)) != before).any(-1))
+    return torch.stack(columns, dim=-1)
+
+
+def _piling_up(x: Tensor, other: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Change ``x`` itself, as a reader does who forgets to copy."""
+    x.copy_(other)
+    return x, x, x
+
+
+CHANGES: dict[str, Code] = {
+    "your change also changes the query; give the queries as they were.": (
+        lambda x, other: (other, other, other)
+    ),
+    "you change the key only; change the value too.": lambda x, other: (x, other, x),
+    "you change x itself, and the changes pile up; change a copy.": _piling_up,
+    "you add the same number to every coordinate, and the function that subtracts the mean does "
+    "not notice; change the token to a random vector.": (
+        lambda x, other: (x, *[x + (other != x).any(-1, keepdim=True)] * 2)
+    ),
+}
+
+
+@check
+def leaks_and_walls(function: Code) -> None:
+    """Check ``function(attend, x, meant)``: to (leaks, walls), two counts of pairs (t, j).
+
+    ``attend(query, key, value)`` gives outputs (T, D) for x of shape (T, D); ``meant`` is a (T, T)
+    bool, True = may attend. A leak is a pair that was not meant and yet moves, a wall the contrary.
+    """
+    T, D = 4, 8
+    ones = torch.ones(T, T, dtype=torch.bool)
+    causal = ones.tril()
+    x = (8 * normal(3)(T, D, dtype=torch.float64)).round() / 8  # so that a mean has no rounding
+    masks = {
+        "the right mask": causal,
+        "no mask": None,
+        "a mask turned round": ~causal,
+        "a mask of floats": causal.to(x.dtype),
+        "a mask that also blocks each query's own key": ones.tril(-1),
+        "a mask that shows one key too many": ones.tril(1),
+        "the right mask, where each token's mean is subtracted": causal,
+    }
+    cases: list[tuple[Any, float, str, Mapping[str, Any]]] = []
+    for name, mask in masks.items():
+
+        def attend(
+            q: Tensor,
+            k: Tensor,
+            v: Tensor,
+            mask: Tensor | None = mask,
+            centred: bool = "mean" in name,
+        ) -> Tensor:
+            if centred:
+                q, k, v = (y - y.mean(-1, keepdim=True) for y in (q, k, v))
+            return scaled_dot_product_attention(q, k, v, mask)[0]
+
+        used = mask if mask is not None and mask.dtype == torch.bool else ones
+        got = call(function, attend, x.clone(), causal.clone())
+        require_parts(got, 2, "two counts, of the leaks and of the walls")
+
+        def counts(used: Tensor) -> tuple[int, int]:
+            return int((used & ~causal).sum()), int((causal & ~used).sum())
+
+        leaks, walls = counts(used)
+        slips = {said: counts(_moved(attend, x.clone(), how)) for said, how in CHANGES.items()}
+        for n, what in enumerate(("leaks", "walls")):
+            mistakes = {
+                "leaks and walls are exchanged.": (walls, leaks)[n],
+                "your rows and columns are exchanged: row t is output t.": counts(used.T)[n],
+                "you count all pairs that move or do not, not those that were meant otherwise.": (
+                    (int(used.sum()), int((~used).sum()))[n]
+                ),
+                "you give both together; count leaks and walls apart.": leaks + walls,
+                "these are shares; count the pairs.": (leaks, walls)[n] / T**2,
+            } | {said: both[n] for said, both in slips.items()}
+            cases.append((got[n], (leaks, walls)[n], f"the number of {what} of {name}", mistakes))
+    compare_numbers(cases)

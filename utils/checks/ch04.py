@@ -1,5 +1,6 @@
 """Checks of chapter 4: two heads by hand, what each head adds, and the whole loop."""
 
+import math
 from typing import Any
 
 import torch
@@ -42,10 +43,22 @@ def couriers(function: Code) -> None:
     if error < 0.01:
         return
     for h, weight in enumerate(weights):
+        on_names = weight.gather(1, asked).mean(dim=0)  # (2,)
+        if on_names.min() > 0.3:
+            first, second = on_names.tolist()
+            raise FaultError(
+                f"head {h} hears both names, and gives them {first:.2f} and {second:.2f} of its "
+                "weight; let it hear one of them: six of the twelve rows of its w_q are zero."
+            )
+        if on_names.min() < 0.05 and on_names.max() < 0.3:
+            raise FaultError(
+                f"head {h} turns away from the name that it hears; the product of query and key "
+                "should be largest, not smallest, where the names agree."
+            )
         if (most := weight.max(dim=-1).values.min().item()) < 0.9:
             raise FaultError(
-                f"for one question the largest weight of head {h} is only {most:.2f}; let it hear "
-                "one name alone, and make its scores larger, so that the softmax decides."
+                f"for one question the largest weight of head {h} is only {most:.2f}; make its "
+                "scores larger, so that the softmax decides."
             )
     if torch.equal(*(weight.argmax(dim=-1) for weight in weights)):
         raise FaultError("both heads go to the same guest; send one to each name.")
@@ -104,6 +117,8 @@ def loop_over_heads(function: Code) -> None:
     scores = q @ k.mT / D_HEAD**0.5
     added = "the mask of True and False is added to the scores, as 1 and 0; fill with -inf."
     mistakes[added] = soft(scores + allowed)
+    late = "minus infinity is filled in after the softmax; it should be before."
+    mistakes[late] = soft(scores).masked_fill(~allowed, -math.inf)
     compare(got[1], weights, "the tensor of weights", mistakes)
     outputs = list((weights @ v).unbind(1))  # H times (B, T, D_head)
     mistakes = _wrong_outputs(outputs, w_o, b_o)
@@ -143,11 +158,15 @@ def _matrices(result: Any) -> tuple[list[tuple[Tensor, Tensor, Tensor]], Tensor]
     """The heads and the last projection of the game, once their shapes are right."""
     require_parts(result, 2, "two things: the heads and w_o")
     heads, w_o = result
+    if not isinstance(w_o, Tensor):
+        raise FaultError(f"w_o should be a tensor of shape (12, 12); got {type(w_o).__name__}.")
     require_parts(heads, 2, "two heads")
     triples = []
     for h, head in enumerate(heads):
         require_parts(head, 3, f"three matrices for head {h}: w_q, w_k and w_v")
-        w_q, w_k, w_v = (torch.as_tensor(matrix).detach().to(w_o.dtype) for matrix in head)
+        if not all(isinstance(matrix, Tensor) and matrix.dim() == 2 for matrix in head):
+            raise FaultError(f"each of the three matrices of head {h} should be a 2-d tensor.")
+        w_q, w_k, w_v = (matrix.detach().to(w_o.dtype) for matrix in head)
         if (w_q.shape[0], w_k.shape, w_v.shape[0]) != (12, (6, w_q.shape[-1]), 6):
             shapes = ", ".join(str(tuple(w.shape)) for w in (w_q, w_k, w_v))
             raise FaultError(

@@ -42,14 +42,22 @@ def parameter_count(function: Code) -> None:
             "the biases are missing.": matrices,
             "there are biases in the count, and bias is False.": matrices + 4 * D,
             "the bias of the last projection is missing.": matrices + 3 * D * bias,
+            "only the last bias is counted; query, key and value have one each, too.": matrices
+            + D * bias,
             "the last projection is missing.": right - last,
+            "the matrices of keys and values are not square: they give D numbers, not as many as "
+            "come in.": 2 * D * D + kdim**2 + vdim**2 + vectors,
             "kdim and vdim are not used.": 4 * D * D + vectors,
+            f"the biases are missing, and the weights grow with num_heads; {NARROW}": matrices * H,
+            f"kdim and vdim are not used, and it grows with num_heads; {NARROW}": 4 * D * D * H
+            + vectors,
             "the biases of key and value have D numbers each.": matrices
             + (2 * D + kdim + vdim) * bias,
             f"it grows with num_heads; {NARROW}": right * H,
             f"the weights grow with num_heads; {NARROW}": matrices * H + vectors,
             f"q, k and v grow with num_heads; {NARROW}": (right - last) * H + last,
             f"each head is D wide here; {NARROW}": (right - D * bias) * H + D * bias,
+            "this is one head's share; the layer has num_heads of them.": right // H,
         }
         what = f"for D = {D}, H = {H}, kdim = {kdim}, vdim = {vdim}, bias = {bias}, the count"
         found.append((call(function, D, H, kdim, vdim, bias), right, what, mistakes))
@@ -63,12 +71,13 @@ def weights_of_head(function: Code) -> None:
     ``in_proj_weight`` is that of PyTorch's layer, (3 * D, D). The result is three tensors
     (D_head, D), for query, key and value, which share their memory with it. Heads count from 0.
     """
-    H, D_head = 4, 3
+    H, D_head = 6, 3
     D = H * D_head
     packed = torch.arange(1.0, 1 + 3 * D * D).view(3 * D, D)  # (3 * D, D)
     thirds, blocks = packed.view(3, D, D), packed.view(3, H, D_head, D)
     names = ["query", "key", "value"]
-    for h in (3, 0, 2):
+    for h in (4, 0, 2):
+        rows = slice(h * D_head, (h + 1) * D_head)
         result = call(function, packed, H, h)
         result = list(result) if isinstance(result, Tensor) else result
         require_parts(result, 3, "three tensors: query, key and value")
@@ -77,7 +86,20 @@ def weights_of_head(function: Code) -> None:
             across = thirds[i, :, h * D_head : (h + 1) * D_head]
             mistakes |= {
                 "heads count from 0; these rows are the head before.": blocks[i, h - 1],
+                "heads count from 0; these rows are the head after.": blocks[i, (h + 1) % H],
+                "the slice starts one row too early.": thirds[i].roll(1, 0)[rows],
+                "the slice starts one row too late.": thirds[i].roll(-1, 0)[rows],
+                "the slice ends one row too early; Python leaves out the end.": blocks[i, h, :-1],
                 "heads are cut across the columns; take rows, (D_head, D).": across,
+                "these are columns, turned; the rows belong to heads, so nothing is turned.": (
+                    across.T
+                ),
+                "this starts at h * num_heads; head h starts at h * D_head.": (
+                    thirds[i, h * H : (h + 1) * H]
+                ),
+                "head h starts at h * D_head, not at h * num_heads.": (
+                    thirds[i, h * H : h * H + D_head]
+                ),
                 LAYER_TRANSPOSED: blocks[i, h].T,
                 STRIDED: strided(thirds[i].T, H)[h].T,
                 "cut query, key and value first, then heads.": packed.view(H, 3, -1, D)[h, i],
@@ -90,39 +112,63 @@ def weights_of_head(function: Code) -> None:
 
 @check
 def multiply_adds(function: Code) -> None:
-    """Check ``function(B, T, D, H)``: multiply-adds of self-attention, forward.
+    """Check ``function(B, T, S, D, H)``: multiply-adds of cross-attention, forward.
 
     The result is two ints: those of the four projections, and those of attention (both products,
     all heads). A product of (n, m) with (m, p) takes n * m * p.
     """
     found: list[list[Any]] = [[], []]
-    for B, T, D, H in [(1, 10, 8, 1), (1, 10, 8, 4), (3, 20, 16, 2), (2, 128, 512, 8)]:
-        result = call(function, B, T, D, H)
+    cases = [(1, 10, 6, 8, 1), (1, 10, 30, 8, 4), (3, 20, 20, 16, 2), (2, 128, 50, 512, 8)]
+    for B, T, S, D, H in cases:
+        result = call(function, B, T, S, D, H)
         require_parts(result, 2, "two numbers: projections and attention")
-        projections, attention = rights = 4 * B * T * D * D, 2 * B * T * T * D
+        square, pairs = B * D * D, B * T * S * D
+        projections, attention = rights = 2 * square * (T + S), 2 * pairs
         flops = "count a multiplication and its addition as one."
         wrong = (
             {
                 flops: 2 * projections,
-                "there are four projections; this is three.": projections * 3 // 4,
-                "this is one projection; there are four.": projections // 4,
+                "all four projections are counted with T tokens; keys and values have S.": (
+                    4 * square * T
+                ),
+                "all four projections are counted with S tokens; queries have T.": 4 * square * S,
+                "the last projection is missing: it meets the T tokens of the output.": (
+                    square * (T + 2 * S)
+                ),
+                "keys and values need a projection each.": square * (2 * T + S),
+                "the last projection meets T tokens, as the queries do, not S.": (
+                    square * (T + 3 * S)
+                ),
+                "these are two projections; there are four.": square * (T + S),
                 "the projections do not grow with H; a head is D / H wide.": projections * H,
-                "every token of every sequence is projected: B * T of them.": 4 * T * D * D,
+                "this is one head's share, D by D_head; all H heads together are D wide.": (
+                    projections // H
+                ),
+                "matrices of D_head by D_head are too small: tokens come D wide, and all heads "
+                "together are D wide.": projections // H**2,
+                "every token of every sequence is projected: B of them.": projections // B,
             },
             {
                 flops: 2 * attention,
-                "there are two products, for the scores and for the mixing.": attention // 2,
+                "there are two products, for the scores and for the mixing.": pairs,
                 "a head is D / H wide, so all heads do what one of width D does.": attention * H,
                 "this is one head; there are H.": attention // H,
-                "the scores of one sequence are T by T: the work grows with T * T.": 2 * B * T * D,
-                "the number of sequences, B, is missing.": 2 * T * T * D,
+                "each of the T queries meets S keys: T * S pairs, not T * T.": 2 * B * T * T * D,
+                "each of the T queries meets S keys: T * S pairs, not S * S.": 2 * B * S * S * D,
+                "the scores of one sequence are T by S: the work grows with T * S.": (
+                    B * (T + S) * D
+                ),
+                "queries meet only keys: T * S pairs, not (T + S) * (T + S).": (
+                    2 * B * (T + S) ** 2 * D
+                ),
+                "the number of sequences, B, is missing.": 2 * T * S * D,
             },
         )
         for i, name in enumerate(["the projections' work", "attention's work"]):
-            what = f"for B = {B}, T = {T}, D = {D}, H = {H}, {name}"
+            what = f"for B = {B}, T = {T}, S = {S}, D = {D}, H = {H}, {name}"
             found[i].append((result[i], rights[i], what, wrong[i]))
-    for cases in found:
-        compare_numbers(cases)
+    for both in found:
+        compare_numbers(both)
 
 
 @check
@@ -139,23 +185,50 @@ def low_rank_scores(function: Code) -> None:
         require_parts(result, 3, "three things: Q, K and the error")
         q, k, error = result
         for name, got, shape in [("Q", q, (T, r)), ("K", k, (S, r))]:
-            if tuple(getattr(got, "shape", ())) != shape:
-                raise FaultError(f"for scores {(T, S)}, r = {r}: {name} should be {shape}.")
+            if not isinstance(got, Tensor) or got.shape != shape:
+                has = f"has shape {tuple(got.shape)}" if isinstance(got, Tensor) else "is no tensor"
+                raise FaultError(
+                    f"for scores {(T, S)}, r = {r}: {name} should be {shape}; it {has}."
+                )
+        q, k = q.detach().double(), k.detach().double()
         U, sizes, Vh = torch.linalg.svd(scores, full_matrices=False)
         best = U[:, :r] * sizes[:r] @ Vh[:r]
         last = U[:, -r:] * sizes[-r:] @ Vh[-r:]
         mistakes = {
             "the scale is missing: the scores are Q K^T / sqrt(r).": best / r**0.5,
+            "the root of r divides where it should multiply: the layer divides already.": best / r,
+            "Q takes r where it should take its root.": best * r**0.5,
+            "these are columns of the scores, taken as they are; take the factors of the SVD.": (
+                scores[:, :r] @ scores[:r] / r**0.5
+            ),
             "the singular values are used twice: once in all.": U[:, :r] * sizes[:r] ** 2 @ Vh[:r],
             "the singular values are not used.": U[:, :r] @ Vh[:r],
             "the smallest singular values are kept; keep the largest.": last,
         }
-        compare(q @ k.mT / r**0.5, best, f"for r = {r}, Q K^T / sqrt(r)", mistakes, atol=1e-4)
+        made = q @ k.mT / r**0.5
+        for mistake, wrong in mistakes.items():
+            if torch.allclose(made, wrong.double(), atol=1e-4) and not torch.equal(wrong, best):
+                raise FaultError(mistake)
+        off, least = (float((scores - each).norm()) for each in (made, best))
+        if not off <= least + 1e-4:
+            raise FaultError(
+                f"for r = {r}, Q K^T / sqrt(r) is {off:.3g} away from the scores (the root of "
+                f"the sum of squares); {least:.3g} is possible."
+            )
         left = sizes[r:]
         mistakes = {
             "the error is squared; take the root.": (left**2).sum(),
             "this is the largest singular value left out; the norm takes all.": left.max(),
             "this is the sum of the singular values left out; sum their squares.": left.sum(),
+            "this is the norm of what is kept; the error is what is left out.": sizes[:r].norm(),
+            "this is a mean of squares; sum them, and take the root.": (left**2).sum() / (T * S),
+            "this is the root of the mean square; take the root of the sum.": (
+                left.norm() / (T * S) ** 0.5
+            ),
+            "this is the mean of the singular values left out; sum their squares.": left.mean(),
+            "this is the mean square of the singular values left out; sum, and take the root.": (
+                (left**2).mean()
+            ),
             "the error is a share of the scores; give it as it is.": left.norm() / scores.norm(),
         }
         errors.append((error, float(left.norm()), f"for r = {r}, the error", mistakes))

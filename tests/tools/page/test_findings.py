@@ -20,10 +20,10 @@ def test_there_are_three_from_three_chapters():
     assert len({finding.chapter for finding in FINDINGS}) == 3
 
 
-def test_padding_that_nobody_masks_changes_most_classes():
+def test_padding_that_nobody_masks_leaves_one_class():
     found = read(MASKS)
-    assert 50 < found["share"] <= 100
-    assert MASKS.figure(found) == f"{found['share']:.0f}%"
+    assert 0.8 * found["texts"] < found["one class"] <= found["texts"]
+    assert MASKS.figure(found) == f"{found['one class']:.0f} of {found['texts']:.0f}"
 
 
 def test_the_largest_factor_is_the_one_that_is_named():

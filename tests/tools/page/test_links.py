@@ -142,6 +142,7 @@ def test_a_chapter_links_others_but_neither_itself_nor_in_headings_and_sources(b
         ("chapters 3, 5, 7, 9 and 10", ["3", "5", "7", "9", "10"]),
         ("chapters 1–4", ["1", "4"]),
         ("chapter A1, the appendix", ["A1", "A1"]),
+        ("Appendix A2, an appendix A", ["A2"]),
         ("the chapters 2 or\n3", ["2", "3"]),
         ("section 3 of a chapter", []),
         ("an appendix; chapter two; subchapter 2; chapter 3.2", []),

@@ -9,20 +9,26 @@ Each picture is drawn twice, for a wide page and for a narrow one, and says in w
 ``masks``       a mask in both conventions; scores, mask, softmax
 ``heads``       whom each token attends to
 ``couriers``    a dictionary; one courier and two
+``embedding``   the vectors of a text, taken from a table
 ``loop``        a loop over heads, each with matrices of its own; ``sums`` heads that add up
 ``layers``      the layer; ``folding`` its heads in one product; ``blocks`` the block around it
+``splitting``   numbers split into heads, rightly and wrongly; weights packed in one matrix
+``packings``    its packed weights in three libraries
 ``memory``      tiles, and the cache
 """
 
 from utils.figures.drawings.blocks import draw_block
 from utils.figures.drawings.canvas import NARROW, WIDE, Block, Picture, both, canvas, trim
 from utils.figures.drawings.couriers import draw_couriers, draw_lookup
+from utils.figures.drawings.embedding import draw_embedding
 from utils.figures.drawings.folding import draw_folding
 from utils.figures.drawings.heads import draw_heads
 from utils.figures.drawings.layers import draw_layer
 from utils.figures.drawings.loop import draw_loop
 from utils.figures.drawings.masks import draw_mask, draw_scores_to_weights
 from utils.figures.drawings.memory import draw_cache, draw_tiles
+from utils.figures.drawings.packings import draw_packings
 from utils.figures.drawings.primitives import arrow, box, head_name, line, link, write
+from utils.figures.drawings.splitting import draw_packing, draw_splitting
 from utils.figures.drawings.sums import draw_sum_of_heads
 from utils.figures.drawings.tensors import grid, tensor

@@ -92,18 +92,31 @@ def _mixed(axes: Axes, at: Block) -> None:
     box(axes, at, "mixed", colour=PAPER, alpha=0, edge=NEUTRAL, kind="bag")
 
 
-def draw_lookup(query: str, keys: Sequence[str], values: Sequence[str], weights: Tensor) -> Picture:
+def draw_lookup(
+    query: str,
+    keys: Sequence[str],
+    values: Sequence[str],
+    weights: Tensor,
+    *,
+    exact: str = "",
+    answer: str = "",
+    titles: tuple[str, str] = ("A dictionary", "Attention"),
+) -> Picture:
     """Draw a dictionary that gives one value, beside one that gives a weighted average.
 
     Parameters
     ----------
     keys, values : S names each
     weights : Tensor of shape (S,), none negative: what a softmax gives the keys
+    exact : str, the key that the dictionary is asked for; without it `query`, whose best key it
+        is then said to follow
+    answer : str, the weighted average; with it both halves show how much of each value is taken,
+        and what comes out
 
     Raises
     ------
     ValueError
-        if there are not as many keys, values and weights
+        if there are not as many keys, values and weights, or `exact` is none of the keys
     """
     S = len(keys)
     if not S or len(values) != S or tuple(weights.shape) != (S,):
@@ -111,22 +124,26 @@ def draw_lookup(query: str, keys: Sequence[str], values: Sequence[str], weights:
             f"{S} keys, {len(values)} values and weights of shape {tuple(weights.shape)} do not "
             f"fit; give one of each a key."
         )
+    if exact and exact not in keys:
+        raise ValueError(f"a dictionary with the keys {', '.join(keys)} has no {exact}.")
     shares = [float(weight) for weight in weights]
-    best = max(range(S), key=shares.__getitem__)
-    exact = [float(n == best) for n in range(S)]
+    best = list(keys).index(exact) if exact else max(range(S), key=shares.__getitem__)
+    rows = [[float(n == best) for n in range(S)], shares]
+    asked, answers = (exact or query, query), (values[best], answer) if answer else ("", "")
 
     def draw(axes: Axes, narrow: bool) -> None:
-        for n, (title, row) in enumerate([("A dictionary", exact), ("Attention", shares)]):
+        for n, row in enumerate(rows):
             left = 0.0 if narrow or n == 0 else 326.0
-            top = 0.0 if not narrow or n == 0 else 40.0 * S + 46
-            _lookup(axes, left, top, (title, query), keys, values, row)
+            top = 0.0 if not narrow or n == 0 else 40.0 * S + (74 if answer else 46)
+            _lookup(axes, left, top, (titles[n], asked[n], answers[n]), keys, values, row)
 
     words = [f"{key} {share:.2f}" for key, share in zip(keys, shares, strict=True)]
     return both(
         draw,
-        f"A dictionary asked for {query} follows one arrow, to {keys[best]}, and gives "
-        f"{values[best]}; attention follows {S} arrows, with the weights {', '.join(words)}, and "
-        f"gives the average of the values.",
+        f"A dictionary asked for {asked[0]} follows one arrow, to {keys[best]}, and gives "
+        f"{values[best]}; attention{f', asked for {query},' if exact else ''} follows {S} arrows, "
+        f"with the weights {', '.join(words)}, and gives the average of the values"
+        f"{f', {answer}' if answer else ''}.",
     )
 
 
@@ -134,13 +151,13 @@ def _lookup(
     axes: Axes,
     left: float,
     top: float,
-    words: tuple[str, str],
+    words: tuple[str, str, str],
     keys: Sequence[str],
     values: Sequence[str],
     weights: Sequence[float],
 ) -> None:
     """One half of the picture: a query, arrows to the keys, and their values."""
-    title, query = words
+    title, query, answer = words
     write(axes, (left + 145, top), title, size=TEXT, bold=True)
     middle = top + 22 + 20 * len(keys)
     wide = min(max(text_width(query) + 18, 50.0), 84.0)
@@ -153,8 +170,13 @@ def _lookup(
         box(axes, key, shorten(keys[n], 56), colour=NEUTRAL, alpha=0.2)
         value = Block(left + 216, y - 15, left + 290, y + 15)
         box(axes, value, colour=HEAD_COLOURS[0], alpha=0.04 + 0.5 * weight)
-        write(axes, (left + 253, y), shorten(values[n], 68))
+        share = f"{weight:.2f}".removesuffix(".00")
+        text = f"{share} · {values[n]}" if answer else values[n]
+        write(axes, (left + 253, y), shorten(text, 70))
         if weight >= 0.005:
             x = left + wide + 3
             arms = ((34.0, 0.0), (-30.0, 0.0))
             link(axes, (x, middle), (left + 146, y), arms, weight, HEAD_COLOURS[0])
+    if answer:
+        low = top + 42 + 40 * len(keys)
+        write(axes, (left + 253, low - 6), f"= {answer}", size=TEXT, bold=True)

@@ -39,16 +39,6 @@ def attention_by_einsum(x, w_q, w_k, w_v):
     return torch.einsum("ts,sd,dv->tv", weights, x, w_v), weights
 
 
-def softmax_by_maximum(scores, temperature):
-    powers = ((scores - scores.max(dim=1, keepdim=True).values) / temperature).exp()
-    return powers / powers.sum(dim=1, keepdim=True)
-
-
-def softmax_by_logarithm(scores, temperature):
-    scores = scores / temperature
-    return (scores - scores.logsumexp(dim=1, keepdim=True)).exp()
-
-
 def attend(x, w_q, w_k, w_v, dim=-1, scale=1.0):
     weights = (x @ w_q @ (x @ w_k).T * scale).softmax(dim=dim)
     return weights @ x @ w_v, weights
@@ -63,11 +53,6 @@ def kernel_without_stable_softmax(q, k, w):
     return powers / powers.sum(dim=1, keepdim=True)
 
 
-def softmax_that_overflows(scores, temperature):
-    powers = (scores / temperature).exp()
-    return powers / powers.sum(dim=1, keepdim=True)
-
-
 def transposed_weights(x, w_q, w_k, w_v):
     weights = attend(x, w_q, w_k, w_v)[1]
     return weights.T @ x @ w_v, weights
@@ -78,16 +63,15 @@ def unprojected_values(x, w_q, w_k, w_v):
     return weights @ x, weights
 
 
+def asks(action=(0, 3), person=(0, 0), thing=(0, 3), dtype=torch.float32):
+    return lambda: torch.tensor([action, person, thing], dtype=dtype)
+
+
 RIGHT = {
     ch01.soft_lookup: [
         lookup_by_loops,
         lambda q, k, v: torch.softmax(q @ k.T, dim=0) @ v,
         lambda q, k, v: (v.T * F.softmax(k @ q, dim=0)).sum(dim=1),
-    ],
-    ch01.cosine_similarities: [
-        lambda q, k: F.normalize(q, dim=1) @ F.normalize(k, dim=1).T,
-        lambda q, k: F.cosine_similarity(q[:, None], k[None], dim=-1),
-        lambda q, k: q @ k.T / torch.outer(q.norm(dim=1), k.norm(dim=1)),
     ],
     ch01.kernel_weights: [
         kernel_by_loops,
@@ -95,10 +79,14 @@ RIGHT = {
         lambda q, k, w: (-(torch.cdist(q, k) ** 2) / 2 / w**2).softmax(-1),
     ],
     ch01.self_attention: [attention_by_pytorch, attention_by_rows, attention_by_einsum],
-    ch01.softmax_at: [
-        softmax_by_maximum,
-        softmax_by_logarithm,
-        lambda s, t: (s / t).softmax(dim=1),
+    ch01.queries_by_hand: [
+        asks(),
+        asks(dtype=torch.float64),
+        asks(dtype=torch.int64),
+        asks((-9, 100), (0, 0), (-5, 20)),
+        asks((2, 5), (0, 0), (1, 4)),
+        lambda: [[0, 3], [0, 0], [0, 3]],
+        lambda: torch.tensor([[0.0, 3.0], [0.0, 0.0], [0.0, 3.0]], requires_grad=True),
     ],
 }
 
@@ -109,21 +97,21 @@ WRONG = {
         (lambda q, k, v: k @ q / (k @ q).sum() @ v, "exponentials first"),
         (lambda q, k, v: (k @ q / 3**0.5).softmax(0) @ v, "leave that to"),
         (lambda q, k, v: v[(k @ q).argmax()], "best key alone"),
-        (lambda q, k, v: v.mean(dim=0), "the output is wrong at"),
+        (lambda q, k, v: v.mean(dim=0), "all values have the same weight"),
+        (lambda q, k, v: torch.softmax(-k @ q, dim=0) @ v, "the sign is wrong"),
+        (lambda q, k, v: k @ q, "these are the scores"),
+        (lambda q, k, v: torch.softmax(k @ q, dim=0) @ k, "the keys are mixed"),
+        (lambda q, k, v: torch.zeros(2), "the output is wrong at"),
+        (lambda q, k, v: q @ k @ v, "your code raised"),
         (lambda q, k, v: (k @ q).softmax(dim=0), "these are the weights"),
         (lambda q, k, v: None, "got NoneType"),
-    ],
-    ch01.cosine_similarities: [
-        (lambda q, k: q @ k.T, "not divided"),
-        (lambda q, k: F.normalize(q, dim=1) @ k.T, "of the keys as well"),
-        (lambda q, k: q @ F.normalize(k).T, "of the queries as well"),
-        (lambda q, k: q @ k.T / torch.outer((q**2).sum(1), (k**2).sum(1)), "not by their squares"),
-        (lambda q, k: F.normalize(k) @ F.normalize(q).T, "exchanged"),
     ],
     ch01.kernel_weights: [
         (lambda q, k, w: kernel(q, k, -0.5), "width is not used"),
         (lambda q, k, w: kernel(q, k, -0.5 / w), "width is not squared"),
         (lambda q, k, w: kernel(q, k, -1 / w**2), "factor"),
+        (lambda q, k, w: kernel(q, k, -0.5 / w**2 / 3), "are averaged over the numbers"),
+        (lambda q, k, w: kernel(q, k, -1 / 2 * w**2), "divides by 2, then multiplies"),
         (lambda q, k, w: kernel(q, k, 0.5 / w**2), "sign"),
         (lambda q, k, w: kernel(q, k, -0.5 / w**2, 1), "distances are not"),
         (
@@ -138,8 +126,12 @@ WRONG = {
         (lambda x, a, b, c: (x @ c, (x @ a @ (x @ b).T).exp()), "not divided by their sum"),
         (lambda x, *w: (x @ w[2], attend(x, *w)[1].T), "weights are transposed"),
         (lambda x, *w: attend(x, *w)[0], "two things"),
+        (lambda x, *w: (x @ w[2], torch.full((5, 5), 0.2)), "all weights are equal"),
         (lambda x, *w: attend(x, *w)[::-1], "output comes first"),
         (lambda x, *w: (x @ w[2], (x @ x.T).softmax(1)), "w_q and w_k"),
+        (lambda x, a, b, c: attend(x, a, a, c), "the keys are made with w_q"),
+        (lambda x, a, b, c: attend(x, b, b, c), "the queries are made with w_k"),
+        (lambda x, *w: attend(x, *w, scale=0.5), "divided by a root"),
         (lambda x, a, b, c: (x @ c, x @ a @ (x @ b).T), "softmax is missing"),
         (lambda x, *w: attend(x, *w, dim=0), "wrong axis"),
         (lambda x, a, b, c: attend(x, b, a, c), "queries and keys are exch"),
@@ -148,13 +140,19 @@ WRONG = {
         (transposed_weights, "transposed"),
         (lambda x, *w: (x @ w[2], attend(x, *w)[1]), "these are the values"),
     ],
-    ch01.softmax_at: [
-        (lambda s, t: s / t, "softmax is missing"),
-        (lambda s, t: s.softmax(-1), "not used"),
-        (lambda s, t: (s * t).softmax(-1), "multiplied"),
-        (lambda s, t: s.softmax(-1) / t, "before the softmax"),
-        (lambda s, t: (s / t).softmax(0), "wrong axis"),
-        (lambda s, t: (s / t).exp(), "by their sum"),
-        (softmax_that_overflows, "overflow"),
+    ch01.queries_by_hand: [
+        (lambda: asks()().T, "makes it (3, 2)"),
+        (lambda: torch.eye(3), "shape (3, 3)"),
+        (lambda: None, "should be a tensor"),
+        (lambda: "w_q", "should be a tensor"),
+        (lambda: asks()() / 0, "not finite"),
+        (asks((0, 1), thing=(0, 1)), "only 0.475; make its number larger"),
+        (asks((3, 0), thing=(3, 0)), "looks for an action"),
+        (asks(thing=(0, 0)), '"that" gives "you" only 0.250'),
+        (asks((0, -3)), "turns it away"),
+        (asks((-10, 0), thing=(-10, 0)), "turning away from actions still leaves two words"),
+        (asks((0, 0), (0, 3)), "Its row is that of an action"),
+        (asks(person=(3, 0)), '"you" gives the words 0.48, 0.02, 0.48, 0.02'),
+        (asks(person=(0, 3)), "fits no key better"),
     ],
 }

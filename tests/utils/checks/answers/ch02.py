@@ -17,8 +17,25 @@ def by_logarithm(scores, dim):
     return (scores - scores.logsumexp(dim, keepdim=True)).exp()
 
 
+def by_axis(scores, dim):
+    """Without ``dim`` of a function: the axis goes to the end and comes back."""
+    moved = scores.movedim(dim, -1)
+    exponentials = torch.exp(moved - moved.max(-1).values[..., None])
+    return (exponentials / exponentials.sum(-1)[..., None]).movedim(-1, dim)
+
+
 def naive(scores, dim):
     return scores.exp() / scores.exp().sum(dim, keepdim=True)
+
+
+def row_maxima_one_sum(scores, dim):
+    exponentials = (scores - scores.amax(dim, keepdim=True)).exp()
+    return exponentials / exponentials.sum()
+
+
+def without_keepdim(scores, dim):
+    exponentials = (scores - scores.amax(dim)).exp()
+    return exponentials / exponentials.sum(dim)
 
 
 def in_place(scores, dim):
@@ -55,37 +72,17 @@ def attend_of_one_head(query, key, value):
     return attend(query, key[:, :1], value)
 
 
-def additive(query, key, w_query, w_key, v):
-    q, k = query @ w_query, key @ w_key
-    return (q[:, :, None] + k[:, None]).tanh() @ v
-
-
-def additive_by_loops(query, key, w_query, w_key, v):
-    scores = torch.zeros(*query.shape[:2], key.shape[1])
-    for b, t, s in torch.cartesian_prod(*map(torch.arange, scores.shape)):
-        scores[b, t, s] = (query[b, t] @ w_query + key[b, s] @ w_key).tanh() @ v
-    return scores
-
-
-def additive_side_by_side(query, key, w_query, w_key, v):
-    T, S = query.shape[1], key.shape[1]
-    pairs = [query[:, :, None].expand(-1, -1, S, -1), key[:, None].expand(-1, T, -1, -1)]
-    return (torch.cat(pairs, -1) @ torch.cat([w_query, w_key])).tanh() @ v
-
-
 RIGHT = {
-    ch02.softmax: [torch.softmax, stable, by_logarithm],
+    ch02.softmax: [stable, by_logarithm, by_axis, lambda s, d: stable(s.double(), d)],
     ch02.scaled_dot_product: [
         attend,
         attend_by_rows,
         scaled_dot_product_attention,
     ],
-    ch02.batched_product: [
-        torch.matmul,
-        lambda w, v: torch.einsum("bhts,bhsd->bhtd", w, v),
-        lambda w, v: torch.bmm(w.flatten(0, 1), v.flatten(0, 1)).view(2, 3, -1, v.shape[-1]),
+    ch02.same_without_root: [
+        lambda w, rate: (w / w.shape[1] ** 0.5, rate / w.shape[1]),
+        lambda w, rate: [w.double() * w.shape[-1] ** -0.5, torch.tensor(rate) / w.shape[-1]],
     ],
-    ch02.additive_scores: [additive, additive_by_loops, additive_side_by_side],
 }
 
 WRONG = {
@@ -94,9 +91,14 @@ WRONG = {
         (lambda s, d: s.softmax(0), "dim is -1, but the weights sum to one along axis 0"),
         (lambda s, d: s.exp(), "not divided by their sum"),
         (lambda s, d: s.exp() / s.exp().sum(), "sum along dim"),
+        (row_maxima_one_sum, "each maximum is along dim"),
+        (without_keepdim, "keepdim=True"),
         (naive, "it overflows"),
         (lambda s, d: naive(s - s.max(), d), "far below the one maximum"),
         (in_place, "changed the scores"),
+        (torch.softmax, "PyTorch's softmax made them"),
+        (lambda s, d: s.log_softmax(d).exp(), "PyTorch's softmax made them"),
+        (lambda s, d: stable(s, d).numpy(), "should be a tensor; got ndarray"),
     ],
     ch02.scaled_dot_product: [
         (lambda *x: attend(*x, softmax=lambda s, d: s.exp()), "not divided by their sum"),
@@ -105,6 +107,9 @@ WRONG = {
         (lambda *x: attend(*x, scale=1.0), "the scale is missing"),
         (lambda *x: attend(*x, scale=1 / x[0].shape[-1]), "divided by D_head"),
         (lambda *x: attend(*x, scale=x[2].shape[-1] ** -0.5), "root of D_value"),
+        (lambda *x: attend(*x, scale=x[1].shape[-2] ** -0.5), "root of S"),
+        (lambda *x: attend(*x, scale=x[0].shape[-2] ** -0.5), "root of T"),
+        (lambda *x: attend(*x, scale=x[0].shape[-1] ** 0.5), "divide by it"),
         (attend_scaled_late, "after the softmax"),
         (lambda *x: attend(*x, dim=-2), "wrong axis, the queries"),
         (lambda *x: attend(*x, dim=1), "wrong axis, the heads"),
@@ -112,6 +117,11 @@ WRONG = {
         (lambda *x: attend(*x, softmax=naive), "overflows for large scores"),
         (attend_reshaped, "reshaped, not transposed"),
         (attend_of_one_head, "head 0"),
+        (lambda *x: attend(*x, scale=x[0].shape[1] ** -0.5), "root of an axis in front"),
+        (lambda *x: attend(*x, scale=len(x[0]) ** -0.5), "root of len(query)"),
+        (lambda q, k, v: (q @ k.transpose(1, 2), v), "key.transpose(-2, -1)"),
+        (lambda q, k, v: (q @ k.permute(3, 2, 1, 0), v), "key.transpose(-2, -1)"),
+        (lambda q, k, v: (torch.einsum("btd,bsd->bts", q, k), v), "key.transpose(-2, -1)"),
         (
             lambda q, k, v: (attend(q, k, v.flip(-2))[0], attend(q, k, v)[1]),
             "the output is wrong at",
@@ -121,31 +131,21 @@ WRONG = {
             "of 3-d tensors is wrong at",
         ),
     ],
-    ch02.batched_product: [
-        (lambda w, v: w.flip(1) @ v, "reverse order"),
-        (lambda w, v: w @ v[:, :1], "head 0"),
-        (lambda w, v: w[:, :1] @ v, "head 0"),
-        (lambda w, v: w.mT @ v, "weights are transposed"),
-        (lambda w, v: w @ v.mT, "values are transposed"),
-    ],
-    ch02.additive_scores: [
-        (lambda q, k, wq, wk, v: ((q @ wq)[:, :, None] + (k @ wk)[:, None]) @ v, "tanh is missing"),
-        (
-            lambda q, k, wq, wk, v: (((q @ wq)[:, :, None] + (k @ wk)[:, None]) @ v).tanh(),
-            "tanh comes last",
-        ),
-        (
-            lambda q, k, wq, wk, v: ((q @ wq).tanh()[:, :, None] + (k @ wk).tanh()[:, None]) @ v,
-            "tanh is taken of each part",
-        ),
-        (
-            lambda q, k, wq, wk, v: ((q @ wq)[:, :, None] * (k @ wk)[:, None]).tanh() @ v,
-            "multiplies the two parts",
-        ),
-        (lambda q, k, wq, wk, v: additive(q, k, wq, wk, torch.ones_like(v)), "w is missing"),
-        (lambda *x: additive(*x).softmax(-1), "leave the softmax out"),
-        (lambda *x: additive(*x).mT, "scores are transposed"),
-        (lambda q, k, wq, wk, v: (q @ wq + k @ wk).tanh() @ v, "query t meets key t"),
-        (lambda q, k, wq, wk, v: additive(q, k, wk, wq, v), "are swapped"),
+    ch02.same_without_root: [
+        (lambda w, rate: w, "two things: the matrix"),
+        (lambda w, rate: (w, rate), "the start is the same"),
+        (lambda w, rate: (w / 4, rate / 4), "divided by D; divide by its root"),
+        (lambda w, rate: (2 * w, rate), "the start is multiplied"),
+        (lambda w, rate: (w / len(w) ** 0.5, rate), "you took the rows"),
+        (lambda w, rate: (w / 2, rate), "the gradient is not"),
+        (lambda w, rate: (w / 2, rate / 2), "it counts twice"),
+        (lambda w, rate: (w / 2, rate / 8), "by D and by the root of D"),
+        (lambda w, rate: (w / 2, rate / 16), "divided by D twice"),
+        (lambda w, rate: (w / 2, 4 * rate), "the rate is multiplied"),
+        (lambda w, rate: (w / 2, 2 * rate), "the rate is multiplied"),
+        (lambda w, rate: (w / 2, rate / 6), "you took the rows"),
+        (lambda w, rate: (w / 2, None), "the rate should be a number; got NoneType"),
+        (lambda w, rate: (0.5, rate), "should be a tensor; got float"),
+        (lambda w, rate: (w.T / 2, rate / 4), "has shape (4, 6)"),
     ],
 }

@@ -24,15 +24,6 @@ def filled_and_zeroed(scores, allowed):
     return filled(scores, allowed, torch.finfo(scores.dtype).min) * allowed
 
 
-def one_by_one(allowed, num_heads):
-    return torch.stack([~one for one in allowed for _ in range(num_heads)])
-
-
-def repeated(allowed, num_heads):
-    B, T, S = allowed.shape
-    return (~allowed).unsqueeze(1).expand(B, num_heads, T, S).reshape(B * num_heads, T, S)
-
-
 def additive(scores, allowed):
     """Zeros come out of an empty row, but the gradient is NaN."""
     added = torch.zeros_like(scores).masked_fill(~allowed, -INF)
@@ -48,6 +39,65 @@ def uniform_where_empty(scores, allowed):
     return filled(scores, allowed, torch.finfo(scores.dtype).min)
 
 
+def merged(lengths, T):
+    """Lengths and causality together, a True where the query may attend."""
+    return (torch.arange(T) < lengths[:, None])[:, None] & causal(T)
+
+
+def causal(T):
+    return torch.ones(T, T).bool().tril()
+
+
+def by_loops(lengths, T):
+    rows = [[[s < n and s <= t for s in range(T)] for t in range(T)] for n in lengths.tolist()]
+    return torch.tensor(rows)
+
+
+def shorter(lengths, T):
+    return torch.stack(
+        [torch.arange(T) < (torch.arange(T) + 1).clamp(max=n)[:, None] for n in lengths]
+    )
+
+
+def negative(x, s):
+    return torch.where(torch.arange(len(x))[:, None] == s, -x, x)
+
+
+def plus_one(x, s):
+    return x + (torch.arange(len(x))[:, None] == s)
+
+
+def in_place(x, s):
+    x[s] += torch.arange(len(x[s]))
+    return x
+
+
+def moved(attend, x, changed=negative, ask=lambda x, y: (x, y, y)):
+    before = attend(x, x, x)
+    outputs = [attend(*ask(x, changed(x, s))) for s in range(len(x))]
+    return torch.stack([(output != before).any(dim=-1) for output in outputs], dim=1)
+
+
+def verdict(attend, x, meant, **how):
+    used = moved(attend, x, **how)
+    return (used & ~meant).sum(), (meant & ~used).sum()
+
+
+def all_three(attend, x, meant):
+    return verdict(attend, x, meant, ask=lambda x, y: (y, y, y))
+
+
+def by_gradient(attend, x, meant):
+    used = torch.autograd.functional.jacobian(lambda y: attend(x, y, y), x).abs().amax((1, 3)) > 0
+    leaks = sum(bool(u) > bool(m) for u, m in zip(used.flatten(), meant.flatten(), strict=True))
+    return [leaks, int((~used & meant).sum())]
+
+
+def across(attend, x, meant):
+    used = moved(attend, x).T
+    return (used & ~meant).sum().item(), (meant & ~used).sum().item()
+
+
 def rows(allowed):
     return allowed.any(-1, keepdim=True)
 
@@ -55,6 +105,11 @@ def rows(allowed):
 def renormalised(scores, allowed):
     weights = scores.softmax(-1) * allowed
     return weights / weights.sum(-1, keepdim=True)
+
+
+def renormalised_safely(scores, allowed):
+    weights = scores.softmax(-1) * allowed
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
 
 
 def stuck(scores, allowed):
@@ -67,49 +122,64 @@ def half_a_gradient(scores, allowed):
 
 
 RIGHT = {
-    ch03.padding_mask: [
-        masks.valid_length_mask,
-        lambda n, S: torch.arange(S)[None, :] < n[:, None],
-        lambda n, S: torch.stack([torch.arange(S) < i for i in n]),
+    ch03.causal_padding_mask: [
+        merged,
+        by_loops,
+        shorter,
+        lambda n, T: masks.valid_length_mask(n, T)[:, None] & masks.causal_mask(T, T),
+        lambda n, T: ~((torch.arange(T) >= n.view(-1, 1, 1)) | ~causal(T)),
+        lambda n, T: torch.einsum("bs,ts->bts", merged(n, T)[:, -1].int(), causal(T).int()).bool(),
     ],
     ch03.causal_mask: [
-        masks.causal_mask,
-        lambda T, S: ~torch.ones(T, S).bool().triu(1),
-        lambda T, S: torch.arange(S) <= torch.arange(T)[:, None],
-    ],
-    ch03.combined_mask: [
-        lambda p, c: p[:, None, :] & c,
-        lambda p, c: ~(~p.unsqueeze(1) | ~c),
-        lambda p, c: torch.stack([masks.combine_masks(i, c) for i in p]),
+        lambda T, S: masks.causal_mask(T, S, start=S - T),
+        lambda T, S: causal(S)[-T:],
+        lambda T, S: ~torch.ones(T, S).bool().triu(S - T + 1),
+        lambda T, S: masks.valid_length_mask(torch.arange(S - T + 1, S + 1), S),
     ],
     ch03.masked_softmax: [masks.masked_softmax, filled_and_zeroed, divided],
-    ch03.layer_mask: [lambda a, H: (~a).repeat_interleave(H, dim=0), one_by_one, repeated],
+    ch03.leaks_and_walls: [verdict, by_gradient],
 }
 
 WRONG = {
-    ch03.padding_mask: [
-        (lambda n, S: torch.arange(S) >= n[:, None], "wrong way round"),
-        (lambda n, S: torch.arange(S) <= n[:, None], "one key too many"),
-        (lambda n, S: torch.arange(S) + 1 < n[:, None], "blocks the last word"),
-        (lambda n, S: torch.arange(S) >= S - n[:, None], "allows the last keys"),
-        (lambda n, S: (torch.arange(S) < n[:, None]).T, "axes are swapped"),
-        (lambda n, S: (torch.arange(S) < n[:, None]).long(), "dtype torch.int64"),
+    ch03.causal_padding_mask: [
+        (lambda n, T: masks.valid_length_mask(n, T), "no causal part, and one axis too few"),
+        (lambda n, T: masks.valid_length_mask(n, T)[:, None].expand(-1, T, -1), "no causal part"),
+        (lambda n, T: masks.valid_length_mask(n, T) & causal(T), "lack the axis of the queries"),
+        (lambda n, T: causal(T), "no padding part, and no axis of texts"),
+        (lambda n, T: causal(T).expand(len(n), T, T), "no padding part"),
+        (lambda n, T: ~merged(n, T), "wrong way round"),
+        (lambda n, T: masks.valid_length_mask(n, T)[:, None] | causal(T), "both have to allow it"),
+        (lambda n, T: masks.valid_length_mask(n, T)[:, None] & ~causal(T), "only the causal part"),
+        (lambda n, T: ~masks.valid_length_mask(n, T)[:, None] & causal(T), "only the padding"),
+        (lambda n, T: masks.valid_length_mask(n, T)[:, :, None] & causal(T), "blocks its queries"),
+        (lambda n, T: masks.valid_length_mask(n, T)[:, None] & causal(T).T, "the later keys"),
+        (lambda n, T: merged(n, T) & causal(T).tril(-1), "from its own key"),
+        (
+            lambda n, T: masks.valid_length_mask(n, T)[:, None] & torch.ones(T, T).bool().tril(1),
+            "one key too far ahead",
+        ),
+        (lambda n, T: merged(n + 1, T), "one key too many"),
+        (lambda n, T: merged(n - 1, T), "blocks the last word"),
+        (lambda n, T: masks.valid_length_mask(n, T).flip(1)[:, None] & causal(T), "words stand"),
+        (lambda n, T: merged(n, T).long(), "dtype torch.int64"),
+        (lambda n, T: merged(n, T).logical_xor(torch.eye(T).bool()), "at [0, 0, 0]: blocked inst"),
+        (lambda n, T: merged(n, T) | torch.eye(T).bool(), "allowed instead of blocked"),
+        (lambda n, T: merged(n, T)[0], "has shape (3, 3); expected (3, 3, 3)"),
+        (lambda n, T: merged(n, T).tolist(), "should be a tensor; got list"),
+        (lambda n, T: merged(n), "your code raised TypeError"),
     ],
     ch03.causal_mask: [
-        (lambda T, S: torch.ones(T, S).bool().triu(1), "wrong way round"),
-        (lambda T, S: torch.ones(T, S).bool().triu(), "allows the later keys"),
-        (lambda T, S: torch.ones(T, S).bool().tril(-1), "from its own key"),
-        (lambda T, S: torch.ones(T, S).bool().tril(1), "one key too far ahead"),
-        (lambda T, S: torch.ones(T, S).bool().tril(S - T), "from the last key"),
-        (lambda T, S: torch.ones(T, S).tril(), "dtype torch.float32"),
-    ],
-    ch03.combined_mask: [
-        (lambda p, c: ~(p[:, None] & c), "wrong way round"),
-        (lambda p, c: p[:, None] | c, "both have to allow it"),
-        (lambda p, c: p[:, None].expand(-1, *c.shape), "no causal part"),
-        (lambda p, c: c.expand(len(p), *c.shape), "no padding part"),
-        (lambda p, c: p[:, :, None] & c, "your padding blocks queries"),
-        (lambda p, c: p[:, None] * 1.0 * c, "dtype torch.float32"),
+        (lambda T, S: torch.ones(T, S).bool().tril(), "as tril and is_causal do"),
+        (masks.causal_mask, "starts at key 0"),
+        (lambda T, S: torch.ones(T, S).bool().tril(T - S), "the wrong sign"),
+        (lambda T, S: ~masks.causal_mask(T, S, start=S - T), "wrong way round"),
+        (lambda T, S: torch.ones(T, S).bool().triu(S - T), "allows the later keys"),
+        (lambda T, S: torch.ones(T, S).bool().tril(S - T - 1), "from its own key"),
+        (lambda T, S: torch.ones(T, S).bool().tril(S - T + 1), "one key too far ahead"),
+        (lambda T, S: causal(S), "a row for each key"),
+        (lambda T, S: causal(S)[-T:].T, "axes are swapped"),
+        (lambda T, S: causal(S)[-T:] * 1.0, "dtype torch.float32"),
+        (lambda T, S: torch.zeros(T, S).bool(), "blocked instead of allowed"),
     ],
     ch03.masked_softmax: [
         (lambda s, a: s.softmax(-1), "mask is not used"),
@@ -126,17 +196,27 @@ WRONG = {
         (lambda s, a: filled(s, a, -100.0) * rows(a), "blocked keys get weight"),
         (lambda s, a: filled(s, a, -1e9) * rows(a), "blocked keys get weight"),
         (lambda s, a: filled(s, a, INF) * a, "entries that are NaN"),
-        (renormalised, "the empty row is NaN"),
+        (renormalised, "divide by the new sum"),
+        (lambda s, a: renormalised(s, a).nan_to_num(), "block before the softmax"),
+        (renormalised_safely, "block before the softmax"),
         (uniform_where_empty, "attends to all keys alike"),
         (additive, "the gradient that reaches the scores is NaN"),
         (exponentials, "for scores around 90 has 19 entries that are NaN"),
         (half_a_gradient, "the gradient through the result is wrong"),
     ],
-    ch03.layer_mask: [
-        (lambda a, H: a.repeat_interleave(H, 0), "True means blocked"),
-        (lambda a, H: (~a).repeat(H, 1, 1), "sequences are mixed up"),
-        (lambda a, H: ~a, "repeated for each head"),
-        (lambda a, H: (~a).repeat_interleave(H, 0).mT, "queries and keys"),
-        (lambda a, H: (~a).repeat_interleave(H, 0) * 1.0, "dtype torch.float32"),
+    ch03.leaks_and_walls: [
+        (lambda f, x, m: (0, 0), "the number of leaks of no mask is 0; expected 6"),
+        (lambda f, x, m: verdict(f, x, m)[::-1], "leaks and walls are exchanged"),
+        (lambda f, x, m: verdict(f, x, ~m), "leaks of the right mask is 10; expected 0"),
+        (across, "row t is output t"),
+        (all_three, "also changes the query"),
+        (lambda f, x, m: verdict(f, x, m, ask=lambda x, y: (x, y, x)), "change the value too"),
+        (lambda f, x, m: verdict(f, x, m, changed=in_place), "the changes pile up"),
+        (lambda f, x, m: verdict(f, x, m, changed=plus_one), "change the token to a random"),
+        (lambda f, x, m: (moved(f, x).sum(), (~moved(f, x)).sum()), "all pairs that move"),
+        (lambda f, x, m: [(moved(f, x) != m).sum()] * 2, "leaks and walls apart"),
+        (lambda f, x, m: [n / 16 for n in verdict(f, x, m)], "these are shares"),
+        (lambda f, x, m: verdict(f, x, m)[0], "should return two counts"),
+        (lambda f, x, m: (moved(f, x) & ~m, moved(f, x)), "should be a number; got Tensor"),
     ],
 }

@@ -40,6 +40,11 @@ def in_other_order():
     return by_hand((6, 0), w_o=torch.eye(12).roll(6, dims=1))
 
 
+def hearing_both_names():
+    heads, w_o = by_hand()
+    return [(torch.cat([30 * torch.eye(6)] * 2), *head[1:]) for head in heads], w_o
+
+
 # What each head adds.
 
 
@@ -109,6 +114,11 @@ def masked_late(query, key, value, heads, w_o, b_o, allowed):
     return output, weights * allowed
 
 
+def filled_late(query, key, value, heads, w_o, b_o, allowed):
+    output, weights = loop(query, key, value, heads, w_o, b_o, torch.ones_like(allowed))
+    return output, weights.masked_fill(~allowed, -torch.inf)
+
+
 def with_heads(change):
     return changed(before=lambda q, k, v, heads, *rest: (q, k, v, change(heads), *rest))
 
@@ -158,6 +168,8 @@ WRONG = {
     ch04.couriers: [
         (lambda: by_hand(sharp=2.0), "make its scores larger"),
         (lambda: by_hand(sharp=0.0), "only 0.17"),
+        (lambda: by_hand(sharp=-30.0), "head 0 turns away from the name"),
+        (hearing_both_names, "head 0 hears both names, and gives them 0.50 and 0.50"),
         (lambda: by_hand((0, 0)), "both heads go to the same guest"),
         (lambda: by_hand((6, 0)), "in the wrong order"),
         (lambda: by_hand(w_o=torch.zeros(12, 12)), "the error is 1.0"),
@@ -167,6 +179,11 @@ WRONG = {
         (lambda: by_hand()[1], "two things: the heads and w_o"),
         (lambda: (by_hand()[0][:1], torch.eye(12)), "two heads"),
         (lambda: by_hand(keys=torch.ones(6, 5)), "your code raised"),
+        (
+            lambda: (by_hand()[0], torch.eye(12).tolist()),
+            "w_o should be a tensor of shape (12, 12)",
+        ),
+        (lambda: ([[1, 2, 3]] * 2, torch.eye(12)), "matrices of head 0 should be a 2-d tensor"),
         (lambda: ([(torch.eye(12), torch.eye(6), torch.eye(6))] * 2, torch.eye(12)), "(12, 12)"),
     ],
     ch04.contributions_of_heads: [
@@ -187,6 +204,7 @@ WRONG = {
     ],
     ch04.loop_over_heads: [
         (masked_by_a_product, "fill with -inf"),
+        (filled_late, "is filled in after the softmax"),
         (masked_by_a_sum, "is added to the scores, as 1 and 0"),
         (values_of_head_0, "head 0"),
         (changed(before=lambda *given: (*given[:4], torch.eye(6), *given[5:])), "only its bias"),

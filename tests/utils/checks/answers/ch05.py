@@ -36,18 +36,6 @@ def join(x):
     return x.transpose(-3, -2).flatten(-2)
 
 
-def join_by_cat(x):
-    return torch.cat([x[..., h, :, :] for h in range(x.shape[-3])], dim=-1)
-
-
-def join_by_loop(x):
-    *lead, H, T, size = x.shape
-    joined = x.new_zeros(*lead, T, H * size)
-    for h in range(H):
-        joined[..., h * size : (h + 1) * size] = x[..., h, :, :]
-    return joined
-
-
 def join_untransposed(x):
     return x.reshape(*x.shape[:-3], x.shape[-2], -1)
 
@@ -89,76 +77,175 @@ def stack_always_with_bias(first, second):
     return both
 
 
-def folded(query, key, H, blocked, cut=split, divisor=None, dim=-1, repeat=None, use_mask=True):
-    """Weights of a folded batched product; the arguments make the mistakes."""
-    q, k = cut(query, H).flatten(0, 1), cut(key, H).flatten(0, 1)
-    scores = torch.bmm(q, k.mT) / (divisor or math.sqrt(q.shape[-1]))
-    mask = repeat(blocked) if repeat else blocked.repeat_interleave(H, dim=0)
-    if use_mask:
-        scores = scores.masked_fill(mask.unsqueeze(1), float("-inf"))
-    return scores.softmax(dim)
+def stack_columns(first, second):
+    both = nn.Linear(first.in_features, first.out_features + second.out_features)
+    with torch.no_grad():
+        both.weight.copy_(torch.cat([first.weight, second.weight], dim=1))
+    return both
 
 
-def folded_4d(query, key, H, blocked):
-    scores = split(query, H) @ split(key, H).mT / (query.shape[-1] / H) ** 0.5
-    return (
-        (scores + torch.zeros_like(scores).masked_fill(blocked[:, None, None], -torch.inf))
-        .softmax(-1)
-        .flatten(0, 1)
-    )
+def stack_inputs(first, second):
+    both = nn.Linear(1, 1)
+    both.weight = nn.Parameter(torch.cat([first.weight, second.weight], dim=1))
+    return both
 
 
-def folded_loop(query, key, H, blocked):
-    rows = []
-    for q, k, mask in zip(query, key, blocked, strict=True):
-        for q_head, k_head in zip(q.chunk(H, -1), k.chunk(H, -1), strict=True):
-            scores = q_head @ k_head.T / k_head.shape[-1] ** 0.5
-            rows.append(scores.masked_fill(mask, -1e30).softmax(-1))
-    return torch.stack(rows)
+def stack_equals(first, second):
+    both = nn.Linear(first.in_features, 2 * first.out_features)
+    with torch.no_grad():
+        both.weight.copy_(torch.cat([first.weight, second.weight]))
+        both.bias.copy_(torch.cat([first.bias, second.bias]))
+    return both
 
 
-def heads_first(query, key, H, blocked):
-    weights = folded(query, key, H, blocked)
-    return weights.unflatten(0, (-1, H)).transpose(0, 1).flatten(0, 1)
+def stack_biases(first, second):
+    both = nn.Linear(first.in_features, first.out_features + second.out_features)
+    with torch.no_grad():
+        both.weight.copy_(torch.cat([first.weight, second.weight]))
+        both.bias.copy_(torch.cat([first.bias, second.bias]))
+    return both
+
+
+def stack_with_a_fresh(first, second, keep=("weight",)):
+    """Stack, and leave a part of the new layer as it was drawn."""
+    both = nn.Linear(first.in_features, first.out_features + second.out_features,
+                     bias=first.bias is not None)  # fmt: skip
+    state = stack(first, second).state_dict()
+    both.load_state_dict({n: state[n] for n in keep if n in state}, strict=False)
+    return both
+
+
+# A test that tells right layers from wrong ones.
+
+
+def text(*tokens, seed=1):
+    words = torch.randn(4, 8, generator=torch.Generator().manual_seed(seed))
+    return words[list(tokens)].unsqueeze(0)  # (1, T, D)
+
+
+def equal_words(layer, x=None):
+    x = text(0, 1, 0, 2) if x is None else x
+    output = layer(x)
+    return torch.allclose(output[:, 0], output[:, 2], atol=1e-5)
+
+
+def exactly_equal_words(layer):
+    output = layer(text(0, 1, 0, 2))
+    return torch.equal(output[:, 0], output[:, 2])
+
+
+def shuffled(layer):
+    x, order = text(0, 1, 2, 3, 1), torch.tensor([3, 0, 4, 2, 1])
+    return bool((layer(x[:, order]) - layer(x)[:, order]).abs().max() < 1e-5)
+
+
+def shuffled_in_double(layer):
+    x, order = text(0, 1, 2, 3).double(), [0, 2, 1, 3]
+    return torch.isclose(layer(x[:, order]), layer(x)[:, order]).all()
+
+
+def everything_moves(layer):
+    x = text(0, 1, 2, 3)
+    changed = x.clone()
+    changed[:, 3] += 1
+    return bool(((layer(changed) - layer(x)).abs().amax(-1) > 1e-6).all())
+
+
+# The whole layer.
+
+
+def split_by_view(x, H):
+    return x.view(x.shape[0], H, x.shape[1], -1)  # raises: a part of the packed result
+
+
+def join_by_view(x):
+    return x.transpose(1, 2).view(x.shape[0], x.shape[2], -1)  # raises: needs a copy
+
+
+def unsplit(x, w_in, b_in, w_out, b_out, H, blocked, width=6):
+    q, k, v = F.linear(x, w_in, b_in).chunk(3, dim=-1)
+    scores = (q @ k.mT / width**0.5).masked_fill(blocked[:, None], -torch.inf)
+    return F.linear(scores.softmax(-1) @ v, w_out, b_out)
+
+
+def as_minus_infinity(scores, blocked):
+    return scores.masked_fill(blocked[:, None, None], float("-inf")).softmax(-1)
 
 
 def layer(
-    x, w_in, b_in, w_out, b_out, H, cut=split, glue=join, divisor=None, dim=-1, order=(0, 1, 2)
-):
+    x, w_in, b_in, w_out, b_out, H, blocked, cut=split, glue=join, divisor=None,
+    order=(0, 1, 2), weigh=as_minus_infinity, parts=lambda packed, H: packed.chunk(3, dim=-1),
+):  # fmt: skip
     """A whole layer; the arguments make the mistakes."""
-    packed = F.linear(x, w_in, b_in).chunk(3, dim=-1)
+    packed = parts(F.linear(x, w_in, b_in), H)
     q, k, v = (cut(packed[i], H) for i in order)
-    weights = (q @ k.mT / (divisor or math.sqrt(q.shape[-1]))).softmax(dim)
+    weights = weigh(q @ k.mT / (divisor or math.sqrt(q.shape[-1])), blocked)
     return F.linear(glue(weights @ v), w_out, b_out)
 
 
-def layer_by_torch(x, w_in, b_in, w_out, b_out, H):
+def layer_by_torch(x, w_in, b_in, w_out, b_out, H, blocked):
     module = nn.MultiheadAttention(x.shape[-1], H, batch_first=True)
     state = {"in_proj_weight": w_in, "in_proj_bias": b_in}
     module.load_state_dict(state | {"out_proj.weight": w_out, "out_proj.bias": b_out})
-    return module(x, x, x)[0]
+    return module(x, x, x, key_padding_mask=blocked)[0]
 
 
-def layer_fused(x, w_in, b_in, w_out, b_out, H):
+def layer_fused(x, w_in, b_in, w_out, b_out, H, blocked):
     q, k, v = (x @ w.T + b for w, b in zip(w_in.chunk(3), b_in.chunk(3), strict=True))
-    heads = F.scaled_dot_product_attention(split(q, H), split(k, H), split(v, H))
+    mask = ~blocked[:, None, None]
+    heads = F.scaled_dot_product_attention(split(q, H), split(k, H), split(v, H), attn_mask=mask)
     return join(heads) @ w_out.T + b_out
+
+
+def layer_by_einsum(x, w_in, b_in, w_out, b_out, H, blocked):
+    w, b = w_in.view(3, H, -1, x.shape[-1]), b_in.view(3, 1, H, 1, -1)
+    q, k, v = torch.einsum("btd,nhed->nbhte", x, w) + b
+    scores = torch.einsum("bhte,bhse->bhts", q, k) / q.shape[-1] ** 0.5
+    scores = scores + torch.zeros(blocked.shape).masked_fill(blocked, -1e30)[:, None, None]
+    heads = torch.einsum("bhts,bhse->bthe", scores.softmax(-1), v)
+    return heads.flatten(2) @ w_out.T + b_out
+
+
+def by_head(packed, H):
+    return [part.flatten(-2) for part in packed.unflatten(-1, (H, 3, -1)).unbind(-2)]
+
+
+def not_transposed(x, w_in, b_in, *rest):
+    weights = torch.cat([w.T for w in w_in.chunk(3)])
+    return layer(x, weights, b_in, *rest)
+
+
+def filled_with_0(scores, blocked):
+    return scores.masked_fill(blocked[:, None, None], 0.0).softmax(-1)
+
+
+def masked_late(scores, blocked):
+    return scores.softmax(-1) * ~blocked[:, None, None]
+
+
+def along(*shape):
+    return lambda scores, blocked: scores.masked_fill(blocked.view(shape), -torch.inf).softmax(-1)
+
+
+def over(dim):
+    return lambda scores, blocked: scores.masked_fill(blocked[:, None, None], -torch.inf).softmax(
+        dim
+    )
 
 
 def wrong(function, **mistake):
     return lambda *arguments: function(*arguments, **mistake)
 
 
-def no_out_proj(x, w_in, b_in, w_out, b_out, H):
-    return layer(x, w_in, b_in, torch.eye(x.shape[-1]), None, H)
+def no_out_proj(x, w_in, b_in, w_out, b_out, *rest):
+    return layer(x, w_in, b_in, torch.eye(x.shape[-1]), None, *rest)
 
 
 RIGHT = {
     ch05.split_heads: [split, split_by_reshape, split_by_slices],
-    ch05.join_heads: [join, join_by_cat, join_by_loop],
     ch05.stack_projections: [stack, stack_by_slices, stack_by_parameter],
-    ch05.folded_weights: [folded, folded_4d, folded_loop],
-    ch05.efficient_layer: [layer, layer_by_torch, layer_fused],
+    ch05.keeps_tokens_apart: [equal_words, shuffled, shuffled_in_double],
+    ch05.efficient_layer: [layer, layer_by_torch, layer_fused, layer_by_einsum],
 }
 
 WRONG = {
@@ -167,46 +254,69 @@ WRONG = {
         (untransposed, "mixes tokens"),
         (strided, "every H-th"),
         (lambda x, H: x.unflatten(-1, (H, -1)), "behind the token axis"),
-    ],
-    ch05.join_heads: [
-        (lambda x: join(x.flip(-3)), "reverse order"),
-        (join_untransposed, "mixes tokens"),
-        (lambda x: x.sum(-3), "added up"),
-        (lambda x: x.movedim(-3, -1).flatten(-2), "every H-th"),
+        (lambda x, H: x.unflatten(-1, (H, -1)).transpose(1, 2), "count from the end"),
+        (lambda x, H: None, "should be a tensor; got NoneType"),
+        (lambda x, H: x.view(2, 3, 4, 5), "your code raised"),
     ],
     ch05.stack_projections: [
         (wrong(stack, parts=lambda a, b: (b, a)), "second projection comes first"),
         (wrong(stack, bias=False), "biases are missing"),
         (stack_always_with_bias, "neither projection has one"),
         (lambda a, b: torch.cat([a.weight, b.weight]), "should be an nn.Linear"),
+        (stack_columns, "stack along dim=0"),
+        (stack_inputs, "stack along dim=0"),
+        (stack_equals, "where the two give 2 and 3 numbers"),
+        (stack_biases, "where neither projection has a bias"),
+        (stack_with_a_fresh, "the bias is still the one"),
+        (wrong(stack_with_a_fresh, keep=("bias",)), "the weight is still the one"),
+        (wrong(stack_with_a_fresh, keep=()), "neither weight nor bias is copied"),
     ],
-    ch05.folded_weights: [
-        (wrong(folded, divisor=3.0), "divided by D_head"),
-        (wrong(folded, cut=untransposed), "mixes tokens"),
-        (wrong(folded, cut=strided), "every H-th"),
-        (wrong(folded, divisor=1.0), "scale is missing"),
-        (wrong(folded, divisor=6**0.5), "root of D;"),
-        (wrong(folded, dim=1), "the queries"),
-        (lambda q, k, H, blocked: folded(q, k, H, ~blocked), "wrong way round"),
-        (wrong(folded, use_mask=False), "mask is not used"),
-        (wrong(folded, repeat=lambda m: m.repeat(2, 1)), "repeat_interleave"),
-        (heads_first, "over the heads first"),
+    ch05.keeps_tokens_apart: [
+        (
+            lambda layer: layer(text(0, 1, 2, 3)).shape == (1, 4, 8),
+            "your test lets a layer that splits and joins by view alone through",
+        ),
+        (everything_moves, "that only splits by view alone through"),
+        (wrong(equal_words, x=text(0, 0, 0, 0)), "joins by view alone through"),
+        (lambda layer: False, "refuses a right layer"),
+        (exactly_equal_words, "compare with torch.allclose"),
+        (lambda layer: layer(text(0, 1)), "True or False; got Tensor of shape (1, 2, 8)"),
+        (lambda layer: None, "True or False; got NoneType"),
+        (lambda layer: layer(text(0, 1) @ torch.ones(3, 3)), "your code raised"),
     ],
     ch05.efficient_layer: [
+        (unsplit, "the heads are not split"),
+        (wrong(unsplit, width=3), "scaled as a narrow one"),
+        (wrong(layer, cut=split_by_view), "would only hide why: heads mixed up: a reshape alone"),
+        (wrong(layer, cut=split_by_view, glue=join_untransposed), "hide why: the heads are split"),
+        (wrong(layer, glue=join_by_view, divisor=1.0), "your code raised RuntimeError: view size"),
+        (wrong(layer, glue=join_by_view), "view cannot merge axes after a transpose"),
         (wrong(layer, divisor=3.0), "divided by D_head"),
         (wrong(layer, glue=lambda x: join(x.flip(1))), "reverse order"),
         (lambda x, w, b, *a: layer(x, w, 0 * b, *a), "the biases of query"),
-        (wrong(layer, order=(0, 2, 1)), "keys and values are swapped"),
+        (wrong(layer, order=(0, 2, 1)), "yours is query, value, key"),
+        (wrong(layer, order=(1, 0, 2)), "yours is key, query, value"),
+        (wrong(layer, order=(1, 2, 0)), "yours is value, query, key"),
+        (wrong(layer, order=(2, 0, 1)), "yours is key, value, query"),
+        (wrong(layer, order=(2, 1, 0)), "yours is value, key, query"),
+        (wrong(layer, parts=by_head), "read head by head"),
+        (not_transposed, "packed weights are not transposed"),
         (wrong(layer, cut=untransposed), "mixes tokens"),
         (wrong(layer, cut=untransposed, glue=join_untransposed), "split and joined"),
         (wrong(layer, glue=join_untransposed), "joined without a transpose"),
         (wrong(layer, cut=strided), "every H-th"),
         (wrong(layer, divisor=1.0), "scale is missing"),
         (wrong(layer, divisor=6**0.5), "root of D;"),
-        (wrong(layer, dim=-2), "the queries"),
-        (wrong(layer, order=(1, 0, 2)), "query and key are swapped"),
+        (wrong(layer, weigh=over(-2)), "the queries"),
+        (wrong(layer, weigh=filled_with_0), "fill with -inf"),
+        (wrong(layer, weigh=masked_late), "comes after the softmax"),
+        (wrong(layer, weigh=along(2, 1, 5, 1)), "meets the queries"),
+        (wrong(layer, weigh=along(1, 2, 1, 5)), "meets head b"),
+        (lambda *a: layer(*a[:-1], ~a[-1]), "wrong way round"),
+        (lambda *a: layer(*a[:-1], torch.zeros_like(a[-1])), "mask is not used"),
         (no_out_proj, "last projection is missing"),
         (lambda *a: layer(*a) - a[4], "bias of the last projection"),
         (lambda x, wi, bi, w, *a: layer(x, wi, bi, w.T, *a), "last projection is transposed"),
+        (lambda *a: layer(*a)[0], "has shape (5, 6); expected (2, 5, 6)"),
     ],
 }

@@ -56,12 +56,21 @@ def thirds(packed):
     return packed.view(3, packed.shape[-1], -1)
 
 
-def work(B, T, D, H):
-    return 4 * B * T * D**2, 2 * B * T**2 * D
+def from_h_times_heads(packed, H, h):
+    return [third[h * H : h * H + packed.shape[-1] // H] for third in thirds(packed)]
 
 
-def work_in_floats(B, T, D, H):
-    return [4.0 * B * T * D * D, 2.0 * B * T * T * D]
+def work(B, T, S, D, H):
+    return 2 * B * (T + S) * D**2, 2 * B * T * S * D
+
+
+def work_in_floats(B, T, S, D, H):
+    return [2.0 * B * T * D * D + 2.0 * B * S * D * D, 2.0 * B * T * S * D]
+
+
+def work_head_by_head(B, T, S, D, H):
+    width = D // H
+    return sum(2 * B * (T + S) * D * width for _ in range(H)), H * B * 2 * T * width * S
 
 
 def work_in_numpy(*given):
@@ -93,11 +102,29 @@ def wrong(function, **mistake):
     return lambda *arguments: function(*arguments, **mistake)
 
 
+def with_error(measure):
+    """The right pair, and an error measured by ``measure(scores, difference)``."""
+
+    def solve(scores, r):
+        q, k, _ = pair(scores, r)
+        return q, k, measure(scores, scores - q @ k.T / r**0.5)
+
+    return solve
+
+
+def pair_shared_out(scores, r):
+    """The root of the singular values on either side, in two dtypes."""
+    U, sizes, Vh = torch.linalg.svd(scores.double(), full_matrices=False)
+    root = sizes[:r].sqrt() * r**0.25
+    k = (Vh[:r].T * root).float().requires_grad_()
+    return U[:, :r] * root, k, float(sizes[r:].norm())
+
+
 RIGHT = {
     ch06.parameter_count: [count, count_ours, count_in_numpy],
     ch06.weights_of_head: [cut, cut_by_view, cut_by_slices],
-    ch06.multiply_adds: [work, work_in_floats, work_in_numpy],
-    ch06.low_rank_scores: [pair, pair_by_eigenvectors, pair_by_numpy],
+    ch06.multiply_adds: [work, work_in_floats, work_in_numpy, work_head_by_head],
+    ch06.low_rank_scores: [pair, pair_by_eigenvectors, pair_by_numpy, pair_shared_out],
 }
 
 WRONG = {
@@ -105,10 +132,16 @@ WRONG = {
         (lambda D, H, k, v, b: D * (2 * D + k + v), "the biases are missing"),
         (lambda D, H, k, v, b: count(D, H, k, v, True), "bias is False"),
         (lambda D, H, k, v, b: D * (2 * D + k + v) + 3 * D * b, "of the last"),
+        (lambda D, H, k, v, b: D * (2 * D + k + v) + D * b, "only the last bias"),
+        (lambda D, H, k, v, b: 2 * D * D + k * k + v * v + 4 * D * b, "are not square"),
+        (lambda *a: count(*a) // a[1], "one head's share"),
         (lambda D, H, k, v, b: D * (D + k + v) + 3 * D * b, "last projection is"),
         (lambda D, H, k, v, b: count(D, H, D, D, b), "kdim and vdim are not used"),
         (lambda *a: count(*a) * a[1], "grows with num_heads"),
         (biases_of_inputs, "D numbers each"),
+        (lambda D, H, k, v, b: 4 * D * D * H + 4 * D * b, "kdim and vdim are not used, and"),
+        (lambda D, H, k, v, b: D * (2 * D + k + v) * H, "the biases are missing, and"),
+        (lambda D, H, k, v, b: str(count(D, H, k, v, b)), "should be a number; got str"),
         (lambda D, H, *a: count(D, H, *a, times=H), "the weights grow with"),
         (three_by_head, "q, k and v grow with num_heads"),
         (heads_as_wide_as_the_model, "each head is D wide here"),
@@ -119,9 +152,17 @@ WRONG = {
     ch06.weights_of_head: [
         (lambda p, H, h: cut(p, H, 0), "head 0"),
         (lambda p, H, h: cut(p, H, h)[::-1], "these rows belong to the value"),
-        (lambda p, H, h: cut(p, H, (h - 1) % H), "heads count from 0"),
+        (lambda p, H, h: cut(p, H, (h - 1) % H), "the head before"),
+        (lambda p, H, h: cut(p, H, (h + 1) % H), "the head after"),
+        (lambda p, H, h: cut(p.roll(1, 0), H, h), "one row too early"),
+        (lambda p, H, h: cut(p.roll(-1, 0), H, h), "one row too late"),
+        (lambda p, H, h: [t[:-1] for t in cut(p, H, h)], "leaves out the end"),
+        (lambda p, H, h: None, "should return three tensors"),
         (lambda p, H, h: [t.chunk(H, 1)[h] for t in thirds(p)], "across the columns"),
         (lambda p, H, h: [t.T for t in cut(p, H, h)], "is transposed"),
+        (lambda p, H, h: [t.chunk(H, 1)[h].T for t in thirds(p)], "these are columns, turned"),
+        (lambda p, H, h: [t[h * H : (h + 1) * H] for t in thirds(p)], "starts at h * D_head"),
+        (from_h_times_heads, "starts at h * D_head"),
         (lambda p, H, h: [t[h::H] for t in thirds(p)], "every H-th"),
         (lambda p, H, h: p.view(H, 3, -1, p.shape[-1])[h], "key and value first"),
         (lambda p, H, h: [t.clone() for t in cut(p, H, h)], "is a copy"),
@@ -129,14 +170,26 @@ WRONG = {
     ],
     ch06.multiply_adds: [
         (lambda *a: [2 * n for n in work(*a)], "a multiplication and its addition"),
-        (lambda *a: (work(*a)[0] * 3 // 4, work(*a)[1]), "this is three"),
-        (lambda *a: (work(*a)[0] // 4, work(*a)[1]), "this is one projection"),
-        (lambda *a: (work(*a)[0] * a[3], work(*a)[1]), "do not grow with H"),
-        (lambda B, *a: (work(1, *a)[0], work(B, *a)[1]), "B * T of them"),
+        (lambda B, T, S, D, H: (4 * B * T * D * D, 2 * B * T * S * D), "keys and values have S"),
+        (lambda B, T, S, D, H: (4 * B * S * D * D, 2 * B * T * S * D), "queries have T"),
+        (lambda B, T, S, D, H: (B * (T + 2 * S) * D * D, 0), "the last projection is missing"),
+        (lambda B, T, S, D, H: (B * (2 * T + S) * D * D, 0), "need a projection each"),
+        (lambda B, T, S, D, H: (B * (T + 3 * S) * D * D, 0), "not S"),
+        (lambda *a: (work(*a)[0] // 2, work(*a)[1]), "these are two projections"),
+        (lambda *a: (work(*a)[0] * a[4], work(*a)[1]), "do not grow with H"),
+        (lambda *a: (work(*a)[0] // a[4], work(*a)[1]), "one head's share"),
+        (lambda *a: (work(*a)[0] // a[4] ** 2, work(*a)[1]), "are too small"),
+        (lambda B, *a: (work(1, *a)[0], work(B, *a)[1]), "every sequence is projected"),
         (lambda *a: (work(*a)[0], work(*a)[1] // 2), "there are two products"),
-        (lambda *a: (work(*a)[0], work(*a)[1] * a[3]), "one of width D"),
-        (lambda *a: (work(*a)[0], work(*a)[1] // a[3]), "this is one head"),
-        (lambda B, T, D, H: (4 * B * T * D * D, 2 * B * T * D), "with T * T"),
+        (lambda *a: (work(*a)[0], work(*a)[1] * a[4]), "one of width D"),
+        (lambda *a: (work(*a)[0], work(*a)[1] // a[4]), "this is one head"),
+        (lambda B, T, S, D, H: (work(B, T, S, D, H)[0], 2 * B * T * T * D), "not T * T"),
+        (lambda B, T, S, D, H: (work(B, T, S, D, H)[0], 2 * B * S * S * D), "not S * S"),
+        (lambda B, T, S, D, H: (work(B, T, S, D, H)[0], B * (T + S) * D), "grows with T * S"),
+        (
+            lambda B, T, S, D, H: (work(B, T, S, D, H)[0], 2 * B * (T + S) ** 2 * D),
+            "meet only keys",
+        ),
         (lambda B, *a: (work(B, *a)[0], work(1, *a)[1]), "B, is missing"),
         (lambda *a: sum(work(*a)), "should return two numbers"),
         (lambda *a: (work(*a)[0], 1), "attention's work is 1; expected"),
@@ -147,12 +200,22 @@ WRONG = {
         (wrong(pair, power=0), "not used"),
         (wrong(pair, keep=None), "keep the largest"),
         (wrong(pair, error=lambda left: (left**2).sum()), "error is squared"),
+        (wrong(pair, error=torch.mean), "this is the mean of"),
+        (wrong(pair, error=lambda left: (left**2).mean()), "mean square of"),
+        (with_error(lambda s, off: off.square().mean()), "a mean of squares"),
+        (with_error(lambda s, off: off.square().mean().sqrt()), "the root of the mean"),
+        (with_error(lambda s, off: (s - off).norm()), "what is kept"),
         (wrong(pair, error=torch.max), "largest singular value left out"),
         (wrong(pair, error=torch.sum), "sum their squares"),
         (wrong(pair, error=lambda left: 0), "the error is 0; expected"),
         (lambda s, r: pair(s, r)[:2], "should return three things"),
         (lambda s, r: (pair(s, r)[0], pair(s, r)[1].T, 0), "K should be (7, 2)"),
-        (lambda s, r: (None, None, 0), "Q should be (5, 2)"),
+        (lambda s, r: (None, None, 0), "Q should be (5, 2); it is no tensor"),
+        (lambda s, r: (s[:, :r], s.T[:, :r], 0), "taken as they are"),
+        (lambda s, r: (pair(s, r, scale=False)[0] / r**0.5, *pair(s, r)[1:]), "divides where"),
+        (lambda s, r: (pair(s, r)[0] * r**0.5, *pair(s, r)[1:]), "where it should take its root"),
+        (lambda s, r: (pair(s, r)[0] * 1.1, *pair(s, r)[1:]), "is possible"),
+        (lambda s, r: (pair(s, r)[0] * torch.nan, *pair(s, r)[1:]), "is possible"),
         (wrong(pair, error=lambda left: None), "the error should be a number"),
     ],
 }

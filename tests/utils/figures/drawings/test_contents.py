@@ -13,13 +13,17 @@ from utils.figures.drawings import (
     draw_block,
     draw_cache,
     draw_couriers,
+    draw_embedding,
     draw_folding,
     draw_heads,
     draw_layer,
     draw_lookup,
     draw_loop,
     draw_mask,
+    draw_packing,
+    draw_packings,
     draw_scores_to_weights,
+    draw_splitting,
     draw_sum_of_heads,
     draw_tiles,
     trim,
@@ -140,11 +144,47 @@ def test_the_sum_has_each_heads_numbers_and_rows_once_on_either_side():
     assert first.x0 == second.x0
 
 
+def test_each_packing_has_the_rows_or_columns_of_every_head():
+    for figure in draw_packings(2)[:2]:
+        drawn = patches(figure, "cells")
+        for colour in HEAD_COLOURS[:2]:
+            assert sizes(figure)[colour, 2, 4] == 3 + 3  # rows: in PyTorch, and in GPT-NeoX
+            assert sizes(figure)[colour, 4, 2] == 3  # columns: Keras's q, k and v
+        heads = [to_hex(patch.get_facecolor()) for patch in drawn[:12]]
+        first, second = (colour.lower() for colour in HEAD_COLOURS[:2])
+        assert heads == [first, second] * 3 + [first] * 3 + [second] * 3
+        written = texts(figure)
+        assert [written.count(kind) for kind in "qkv"] == [1 + 2 + 1] * 3
+        assert {"in_proj_weight", "(D, H, D_head) each", "head 0", "head 1"} <= set(written)
+
+
 def test_folding_ends_in_a_grid_for_each_head():
     picture = draw_folding(3)
     assert "(B, H, T, D_head)" in texts(picture.wide)
     used = {to_hex(patch.get_facecolor()) for patch in patches(picture.wide, "cells")}
     assert used == {colour.lower() for colour in HEAD_COLOURS[:3]}
+
+
+def test_splitting_shows_the_numbers_that_view_and_transpose_give():
+    numbers = torch.arange(16).view(4, 4)
+    right, wrong = numbers.view(4, 2, 2).transpose(0, 1), numbers.view(2, 4, 2)
+    shown = [str(n) for part in (numbers, right, wrong) for n in part.flatten().tolist()]
+    picture = draw_splitting(["a", "b", "c", "d"])
+    for figure in picture[:2]:
+        assert [text for text in texts(figure) if text.isdecimal()] == shown
+        colours = [to_hex(patch.get_facecolor()) for patch in patches(figure, "cell")]
+        assert colours[16:24] == [HEAD_COLOURS[0]] * 8  # by transpose: one colour a head
+        assert colours[32:36] == [HEAD_COLOURS[0]] * 2 + [HEAD_COLOURS[1]] * 2
+    assert "“head” 1 has c 2, c 2, d 3, d 3" in picture.alt
+
+
+def test_packing_has_two_orders_of_the_same_rows():
+    picture = draw_packing(2)
+    for figure in picture[:2]:
+        named = [text for text in texts(figure) if text in {"q", "k", "v"}]
+        assert "".join(named) == "qqkkvv" + "qkvqkv"
+        bands = [to_hex(patch.get_facecolor()) for patch in patches(figure, "cells")]
+        assert [HEAD_COLOURS.index(colour) for colour in bands] == [0, 1] * 3 + [0] * 3 + [1] * 3
 
 
 def test_only_post_norm_has_a_normalisation_on_the_stream():
@@ -189,6 +229,26 @@ def test_a_dictionary_follows_one_arrow_and_attention_several():
     assert "b 0.70" in picture.alt
 
 
+def test_a_lookup_with_an_answer_shows_what_is_taken_of_each_value():
+    weights = torch.tensor([0.2, 0.7, 0.1])
+    picture = draw_lookup("q", ABC, ["1 €", "2 €", "4 €"], weights, exact="c", answer="2.00 €")
+    shown = texts(picture.wide)
+    assert {"0.20 · 1 €", "0.70 · 2 €", "1 · 4 €", "0 · 2 €", "= 4 €", "= 2.00 €"} <= set(shown)
+    assert "asked for c follows one arrow, to c, and gives 4 €" in picture.alt
+    assert "attention, asked for q, follows 3 arrows" in picture.alt
+    assert picture.alt.endswith("average of the values, 2.00 €.")
+
+
+def test_equal_tokens_take_the_same_row_of_the_table():
+    picture = draw_embedding("aba", ABC, torch.eye(3), "xyz")
+    for figure in picture[:2]:
+        assert len(patches(figure, "link")) == 3
+        assert len(patches(figure, "row")) == 2 + 3  # two kinds of token, three tokens
+        colours = [to_hex(patch.get_facecolor()) for patch in patches(figure, "row")]
+        assert colours[2] == colours[4] != colours[3]
+    assert "a (1.0, 0.0, 0.0), b (0.0, 1.0, 0.0), a" in picture.alt
+
+
 def test_trimming_keeps_the_width_and_centres_what_is_drawn():
     axes = canvas(200)
     write(axes, (900, 500), "far away")
@@ -213,13 +273,20 @@ def test_trimming_keeps_the_width_and_centres_what_is_drawn():
         (lambda: draw_layer(0), "colours for 1 to 6 heads, not 0"),
         (lambda: draw_loop(7), "colours for 1 to 6 heads, not 7"),
         (lambda: draw_sum_of_heads(0), "colours for 1 to 6 heads, not 0"),
+        (lambda: draw_packings(5), "room for 1 to 4 heads, not 5"),
         (lambda: draw_folding(7), "colours for 1 to 6 heads, not 7"),
+        (lambda: draw_packing(0), "colours for 1 to 6 heads, not 0"),
+        (lambda: draw_splitting(ABC), "3 tokens cannot be drawn; give 1 to 6, a multiple of 2"),
         (lambda: draw_tiles(torch.ones(3), torch.ones(2), 1), "scores of shape"),
         (lambda: draw_tiles(torch.ones(3), torch.ones(3), 0), "at least one key"),
         (lambda: draw_cache([], 1, 1), "1 to 6 tokens"),
         (lambda: draw_cache(ABC, 4, 3), "3 groups do not share out 4 heads"),
         (lambda: draw_couriers("ABC", ("A", "A")), "two different ones"),
         (lambda: draw_lookup("q", ABC, ["1"], torch.ones(3)), "do not fit"),
+        (lambda: draw_lookup("q", ABC, ABC, torch.ones(3), exact="d"), "a, b, c has no d"),
+        (lambda: draw_embedding("a", ABC, torch.ones(3, 2), "x"), "does not fit 3 words and 1"),
+        (lambda: draw_embedding("ad", ABC, torch.ones(3, 1), "x"), "d is not in the vocabulary"),
+        (lambda: draw_embedding("abcde", "abcde", torch.ones(5, 1), "x"), "not 7"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(draw, says):

@@ -17,13 +17,17 @@ from utils.figures.drawings import (
     draw_block,
     draw_cache,
     draw_couriers,
+    draw_embedding,
     draw_folding,
     draw_heads,
     draw_layer,
     draw_lookup,
     draw_loop,
     draw_mask,
+    draw_packing,
+    draw_packings,
     draw_scores_to_weights,
+    draw_splitting,
     draw_sum_of_heads,
     draw_tiles,
 )
@@ -70,6 +74,18 @@ PICTURES = {
     "lookup": lambda: draw_lookup(
         "3.4 min", ["2.0", "3.3", "4.5"], ["55", "74", "82"], torch.tensor([0.1, 0.7, 0.2])
     ),
+    "lookup, with answers": lambda: draw_lookup(
+        "cappuccino",
+        ["tea", "coffee", "cake"],
+        ["2 €", "3 €", "5 €"],
+        torch.tensor([0.21, 0.58, 0.21]),
+        exact="coffee",
+        answer="3.21 €",
+    ),
+    "embedding": lambda: draw_embedding(
+        WORDS, ["can", "dog", "that", "you"], torch.eye(4, 3), "APT"
+    ),
+    "embedding, long": lambda: draw_embedding(LONG[:4], LONG, torch.rand(6, 3), LONG[:3]),
     "couriers": draw_couriers,
     "couriers of two": lambda: draw_couriers("XY", "YX"),
     **{f"layer, {h} heads": lambda h=h: draw_layer(h) for h in (1, 2, 5, 6)},
@@ -77,6 +93,11 @@ PICTURES = {
     **{f"sum of {h} heads": lambda h=h: draw_sum_of_heads(h) for h in (1, 2, 3, 6)},
     "layer, numbers": lambda: draw_layer(2, embed_dim="512", head_dim="256"),
     **{f"folding, {h} heads": lambda h=h: draw_folding(h) for h in (1, 2, 6)},
+    **{f"packing, {h} heads": lambda h=h: draw_packing(h) for h in (1, 2, 6)},
+    "splitting": lambda: draw_splitting(WORDS),
+    "splitting, one head": lambda: draw_splitting(["can"], 1, 3),
+    "splitting, long": lambda: draw_splitting(LONG, 3, 2),
+    **{f"packings, {h} heads": lambda h=h: draw_packings(h) for h in (1, 2, 4)},
     "block": draw_block,
     "tiles": lambda: draw_tiles(some(9), some(9).abs(), 3),
     "tile of one": lambda: draw_tiles(some(1), some(1), 1),
