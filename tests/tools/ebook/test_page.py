@@ -52,6 +52,11 @@ def test_the_view_of_heads_shows_the_head_it_opens_on(chapter):
     assert ">all<" not in chapter
 
 
+def test_nothing_on_paper_asks_to_be_pointed_at(chapter):
+    assert "Point at a token" not in chapter
+    assert "0: a to b" in chapter
+
+
 def test_places_are_named_after_their_page_and_references_follow(chapter):
     assert 'clip-path="url(#notebooks-01-one--c)"' in chapter
     assert 'id="notebooks-01-one--c"' in chapter
