@@ -43,6 +43,7 @@ METADATA: dict[str, Any] = {
         "pygments_lexer": "ipython3",
     },
 }
+FULL_BAR = re.compile(r".*100%\|.*\| (\d+)/\1 \[.*\]")  # as tqdm leaves it
 # The data set, if the chapter has loaded it, knows where it came from.
 DATA_WORD = (
     "import sys; news = getattr(sys.modules.get('utils.data'), 'NEWS', None); "
@@ -117,7 +118,10 @@ def sentence_above(nb: NotebookNode, index: int) -> str:
 
 
 def tidy(cell: NotebookNode) -> None:
-    """Keep of the outputs what a reader should see, the same however the run was paced."""
+    """Keep of the outputs what a reader should see, the same however the run was paced.
+
+    A full progress bar is for whoever waits, and a reader of the page does not.
+    """
     cell.metadata.pop("execution", None)  # time stamps
     kept: list[NotebookNode] = []
     for output in cell.outputs:
@@ -127,7 +131,8 @@ def tidy(cell: NotebookNode) -> None:
             kept.append(output)
     for output in kept:
         if output.output_type == "stream":
-            output.text = "\n".join(map(_final_state, output.text.split("\n")))
+            lines = map(_final_state, output.text.split("\n"))
+            output.text = "\n".join(line for line in lines if not FULL_BAR.fullmatch(line))
     cell.outputs = [o for o in kept if o.output_type != "stream" or o.text.strip()]
 
 

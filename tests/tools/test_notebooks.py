@@ -5,6 +5,7 @@ import json
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from tqdm import tqdm
 
 from benchmarks import page, report
 from tools import notebooks
@@ -159,6 +160,14 @@ def stream(text, name="stdout"):
     return new_output("stream", name=name, text=text)
 
 
+def bar(done):
+    """What tqdm writes at a step of two."""
+    return "\r" + tqdm.format_meter(done, 2, 1.5, ncols=60, prefix="seed 0", postfix="loss=0.1")
+
+
+WARNED = "warning: it is late\n"
+
+
 @pytest.mark.parametrize(
     ("outputs", "tidied"),
     [
@@ -170,10 +179,13 @@ def stream(text, name="stdout"):
         ),
         ([stream("\r 0%\r100%\ndone\n")], [("stdout", "100%\ndone\n")]),
         ([stream("loading\r       \r")], []),
+        ([stream(bar(1) + bar(2), "stderr")], []),
+        ([stream(bar(2) + "\nwarning: it is late\n", "stderr")], [("stderr", WARNED)]),
+        ([stream(bar(1), "stderr")], [("stderr", bar(1).strip())]),
         ([stream("kept as is  \n")], [("stdout", "kept as is  \n")]),
     ],
 )
-def test_progress_bars_are_left_in_their_final_state(outputs, tidied):
+def test_outputs_are_left_in_their_final_state_without_full_progress_bars(outputs, tidied):
     cell = new_code_cell("f()", outputs=outputs, metadata={"execution": {"x": "2026"}})
     tidy(cell)
     assert [(output.name, output.text) for output in cell.outputs] == tidied
