@@ -217,6 +217,17 @@ def hills() -> str:
     return straight + hill
 
 
+def shuffled() -> str:
+    """Draw words in their order, and below them the same words in another."""
+    places = (2, 0, 4, 1, 3)
+    top = "".join(box(10 + 29 * i, 8, 22, 12, "a", 1 - 0.17 * i) for i in range(5))
+    below = "".join(box(10 + 29 * p, 52, 22, 12, "b", 1 - 0.17 * i) for i, p in enumerate(places))
+    lines = "".join(
+        path(f"M{21 + 29 * i} 22L{21 + 29 * p} 50", "ink") for i, p in enumerate(places)
+    )
+    return lines + top + below
+
+
 def plain() -> str:
     """Draw two heads over five tokens, for a chapter without a picture of its own."""
     tokens = "".join(dot(20 + 30 * i, 36, 4, "ink") for i in range(5))
@@ -241,6 +252,7 @@ PICTURES: dict[str, tuple[Draw, str]] = {
     "encoder-decoder": (two_towers, "Three blocks that read, and three that ask them and write"),
     "four-libraries": (four_alike, "One small matrix four times, with signs of equality"),
     "other-ways-to-score": (hills, "A straight line, highest at its end, beside a hill"),
+    "order-and-the-news": (shuffled, "Five words in order, and the same five in another"),
 }
 PLAIN: tuple[Draw, str] = (plain, "Two heads over five tokens")
 

@@ -8,6 +8,7 @@ asserts a finding of the text.
 
 from utils.checks.a1 import *
 from utils.checks.a2 import *
+from utils.checks.a3 import *
 from utils.checks.ch01 import *
 from utils.checks.ch02 import *
 from utils.checks.ch03 import *

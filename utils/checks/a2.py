@@ -1,6 +1,6 @@
 """Checks of appendix A2: additive scores, and a bilinear score as two projections.
 
-Shapes: B sequences, T queries, S keys, A numbers in additive attention's hidden layer.
+Shapes: B sequences, T queries, S keys, D_head numbers in a projection.
 """
 
 import torch
@@ -16,29 +16,32 @@ def additive_scores(function: Code) -> None:
     """Check the scores of additive attention, for a batch.
 
     ``function(query, key, w_query, w_key, w)`` takes Tensors of shape (B, T, D_query),
-    (B, S, D_key), (D_query, A), (D_key, A) and (A,), and returns the scores, before any softmax,
-    of shape (B, T, S).
+    (B, S, D_key), (D_query, D_head), (D_key, D_head) and (D_head,), and returns the
+    scores, before any softmax, of shape (B, T, S).
     """
-    for T, S, D_query, D_key, A in ((4, 4, 5, 5, 6), (2, 3, 4, 5, 3)):
+    for T, S, D_query, D_key, D_head in ((4, 4, 5, 5, 6), (2, 3, 4, 5, 3)):
         query, key = normal(0)(2, T, D_query), normal(1)(2, S, D_key)
-        w_query, w_key = normal(2)(D_query, A), normal(3)(D_key, A)
-        w = normal(4)(A)
+        w_query, w_key = normal(2)(D_query, D_head), normal(3)(D_key, D_head)
+        w = normal(4)(D_head)
         q, k = (query @ w_query).unsqueeze(2), (key @ w_key).unsqueeze(1)  # one axis more each
         scores = torch.einsum("btsa,a->bts", (q + k).tanh(), w)
         mistakes = {
             "tanh is missing.": (q + k) @ w,
+            "these are dot products; add each query to each key, then tanh, then w.": (
+                q.squeeze(2) @ k.squeeze(1).mT
+            ),
             "tanh comes last; it belongs before the product with w.": ((q + k) @ w).tanh(),
             "tanh is taken of each part; add first.": (q.tanh() + k.tanh()) @ w,
             "it multiplies the two parts; add them.": (q * k).tanh() @ w,
-            "w is missing: the A numbers are summed as they are.": (q + k).tanh().sum(-1),
-            "the A numbers are averaged; sum them.": scores / A,
-            "only the last of the A numbers is left: a loop over them adds with +=, not =.": (
+            "w is missing: the D_head numbers are summed as they are.": (q + k).tanh().sum(-1),
+            "the D_head numbers are averaged; sum them.": scores / D_head,
+            "only the last of the D_head numbers is left: a loop over them adds with +=, not =.": (
                 (q + k).tanh()[..., -1] * w[-1]
             ),
-            "the A numbers are not summed; the scores are (B, T, S).": (q + k).tanh() * w,
+            "the D_head numbers are not summed; the scores are (B, T, S).": (q + k).tanh() * w,
             "these are weights; leave the softmax out.": scores.softmax(-1),
-            "the scores are divided by the root of A; leave that to the dot product.": (
-                scores / A**0.5
+            "the scores are divided by the root of D_head; leave that to the dot product.": (
+                scores / D_head**0.5
             ),
             "the scores are transposed: a row is one query's.": scores.mT,
             "every sequence meets the keys of the first one.": _scores(q, k[:1], w),
@@ -48,7 +51,9 @@ def additive_scores(function: Code) -> None:
             mistakes["query t meets key t only; it should meet every key."] = paired
             swapped = (query @ w_key).unsqueeze(2) + (key @ w_query).unsqueeze(1)
             mistakes["w_query and w_key are swapped."] = swapped.tanh() @ w
-            single = (query @ w_query).unsqueeze(1) + (key @ w_key).unsqueeze(0)  # (B, B, T, A)
+            single = (query @ w_query).unsqueeze(1) + (key @ w_key).unsqueeze(
+                0
+            )  # (B, B, T, D_head)
             said = (
                 "the axes of size 1 are those of one sequence; a batch moves each one to the right."
             )

@@ -27,6 +27,10 @@ _LOST_AXIS = (
     "A maximum or a sum along dim loses that axis, and then no longer fits the scores; keep it, by "
     "keepdim=True."
 )
+_PAIR = (
+    "scores.max(dim, keepdim=True) gives a pair, the maxima and their places; take its .values, or "
+    "use amax."
+)
 _OTHER_AXES = (
     "If it is the product of query and key: only the last two axes of the key change places, "
     "key.transpose(-2, -1), however many there are in front."
@@ -114,9 +118,10 @@ def scaled_dot_product(function: Code) -> None:
 def same_without_root(function: Code) -> None:
     """Check how a layer without the root can learn as the one with it does.
 
-    ``function(w_q, rate)`` takes the matrix, (D_in, D), from which a layer with the root starts,
-    and its learning rate. It returns the start and the rate with which the same layer, but without
-    the root, has the same scores before and after every step of gradient descent.
+    ``function(w_q, rate)`` takes the matrix from which a layer with the root starts, a column for
+    each of the D numbers of a query, and its learning rate. It returns the start and the rate with
+    which the same layer, but without the root, has the same scores before and after every step of
+    gradient descent.
     """
     w_q, rate = normal(0)(6, 4), 0.5  # a square matrix would hide which size is taken
     D_in, D = w_q.shape
@@ -160,6 +165,8 @@ def _call(function: Code, hint: str, *args: Any) -> Any:
     try:
         return call(function, *args)
     except FaultError as fault:
+        if "return_types.max" in str(fault):
+            raise FaultError(_PAIR) from fault
         fits_not = isinstance(fault.__cause__, RuntimeError | IndexError | ValueError)
         if not fits_not:
             raise

@@ -17,7 +17,9 @@ from utils.checks.comparing import (
     call,
     check,
     compare,
+    compare_masks,
     compare_numbers,
+    nan_within,
     normal,
     require_parts,
 )
@@ -33,42 +35,20 @@ __all__ = [
 TURNED = turned("allowed")
 
 
-def _mask(function: Code, *args: Any) -> Any:
-    got = call(function, *args)
-    if isinstance(got, Tensor) and got.dtype != torch.bool:
-        raise FaultError(f"the mask has dtype {got.dtype}; expected torch.bool.")
-    return got
-
-
-def _compare_masks(got: Any, expected: Tensor, what: str, mistakes: Mapping[str, Tensor]) -> None:
-    """Compare boolean masks; what no mistake explains is said as allowed and blocked."""
-    known = any(isinstance(got, Tensor) and torch.equal(got, wrong) for wrong in mistakes.values())
-    if known or not isinstance(got, Tensor) or got.shape != expected.shape:
-        compare(got, expected, what, mistakes)
-        return
-    differ = (got != expected).nonzero().tolist()
-    if differ:
-        is_allowed = bool(got[tuple(differ[0])])
-        said = "allowed instead of blocked" if is_allowed else "blocked instead of allowed"
-        more = f" (the first of {len(differ)} such places)" if len(differ) > 1 else ""
-        raise FaultError(f"{what} is wrong at {differ[0]}: {said}{more}.")
-
-
 @check
 def causal_padding_mask(function: Code) -> None:
     """Check ``function(lengths, T)``: (B,) int64 and T to a (B, T, T) bool, True = may attend.
 
-    The first ``lengths[b]`` tokens of text ``b`` are words; no query sees a key that lies ahead.
+    The last ``lengths[b]`` tokens of text ``b`` are words; no query sees a key that lies ahead.
     """
     for lengths, T in [([1, 3, 2], 3), ([2, 4, 1, 3], 4), ([4, 2], 5)]:
         given = torch.tensor(lengths)
-        padding = torch.arange(T) < given.unsqueeze(-1)  # (B, T)
+        padding = torch.arange(T) >= T - given.unsqueeze(-1)  # (B, T)
         keys, causal = padding.unsqueeze(1), torch.ones(T, T, dtype=torch.bool).tril()
         expected = torch.stack([row & causal for row in padding])  # (B, T, T)
-        later = torch.ones(T, T, dtype=torch.bool).triu(2)
-        too_long = (torch.arange(T) <= given.unsqueeze(-1)).unsqueeze(1)
-        too_short = (torch.arange(T) < given.unsqueeze(-1) - 1).unsqueeze(1)
-        got = _mask(function, given.clone(), T)
+        too_long = (torch.arange(T) >= T - given.unsqueeze(-1) - 1).unsqueeze(1)
+        too_short = (torch.arange(T) > T - given.unsqueeze(-1)).unsqueeze(1)
+        got = call(function, given.clone(), T)
         mistakes = {
             TURNED: ~expected,
             "only the padding is turned round: True means may attend.": ~keys & causal,
@@ -83,15 +63,15 @@ def causal_padding_mask(function: Code) -> None:
             "your mask has no padding part.": causal.expand_as(expected),
             "your mask allows the later keys instead of the earlier ones.": keys & causal.mT,
             "your mask keeps a query from its own key.": keys & causal.tril(-1),
-            "your mask lets a query see one key too far ahead.": keys & ~later,
+            "your mask lets a query see one key too far ahead.": keys & ~causal.mT.triu(2),
             "your mask allows one key too many: keys count from 0.": too_long & causal,
-            "your mask blocks the last word: keys count from 0.": too_short & causal,
-            "your mask allows the last keys; the words stand first.": keys.flip(-1) & causal,
+            "your mask blocks the first word: keys count from 0.": too_short & causal,
+            "your mask allows the first keys; the words stand last.": keys.flip(-1) & causal,
         }
         if len(lengths) == T:  # they broadcast, text by query
             said = "your lengths lack the axis of the queries: (B, 1, T), then &."
             mistakes[said] = padding & causal
-        _compare_masks(got, expected, f"the mask for the lengths {lengths}", mistakes)
+        compare_masks(got, expected, f"the mask for the lengths {lengths}", mistakes)
 
 
 @check
@@ -102,7 +82,7 @@ def causal_mask(function: Code) -> None:
     """
     for T, S in [(3, 5), (1, 4), (4, 4)]:
         expected = torch.tensor([[s <= S - T + t for s in range(S)] for t in range(T)])
-        got = _mask(function, T, S)
+        got = call(function, T, S)
         ones = torch.ones(T, S, dtype=torch.bool)
         mistakes = {
             TURNED: ~expected,
@@ -114,11 +94,12 @@ def causal_mask(function: Code) -> None:
             "your mask lets a query see one key too far ahead.": ones.tril(S - T + 1),
             "your shift has the wrong sign: it is S - T, not T - S.": ones.tril(T - S),
             "the axes are swapped: (S, T) instead of (T, S).": expected.T,
+            "your mask allows every key, also those that lie ahead.": ones,
             "your mask has a row for each key; there are T queries, the last ones.": (
                 torch.ones(S, S, dtype=torch.bool).tril()
             ),
         }
-        _compare_masks(got, expected, f"the mask for {T} queries and {S} keys", mistakes)
+        compare_masks(got, expected, f"the mask for {T} queries and {S} keys", mistakes)
 
 
 @check
@@ -153,8 +134,10 @@ def _softmax(run: Code, scores: Tensor, allowed: Tensor, what: str, atol: float 
             blocked.softmax(-1)
         ),
         "the empty row attends to all keys alike, not to none.": expected + empty * 0.25,
-    }
-    mistakes |= wrong_masks(scores.double(), allowed, "allowed")
+        "the empty row keeps its weights; set it to 0.": expected + empty * scores.softmax(-1),
+        "all is NaN, as 0 times -inf is, or a fill with +inf: fill with -inf.": expected * math.nan,
+        "the mask is added as 0 and 1; fill with -inf.": (scores.double() + allowed).softmax(-1),
+    } | wrong_masks(scores.double(), allowed, "allowed")
     mistakes |= wrong_softmax(scores.double(), allowed)
     if not (scores.softmax(-1) * allowed).any():  # a softmax leaves nothing to what is allowed
         late = "you mask after the softmax and divide by the new sum; where a blocked score is far "
@@ -164,10 +147,14 @@ def _softmax(run: Code, scores: Tensor, allowed: Tensor, what: str, atol: float 
         mistakes = {late: lost * math.nan, none: lost} | mistakes
     compare(got, expected.detach(), what, mistakes, atol)
     (right,) = torch.autograd.grad((expected * torch.arange(4)).sum(), mine)
-    (gradient,) = call(torch.autograd.grad, (got.double() * torch.arange(4)).sum(), theirs)
+    total = (got.double() * torch.arange(4)).sum()
+    (gradient,) = call(torch.autograd.grad, total, theirs, retain_graph=True)
     if gradient.isnan().any():
         raise FaultError(f"{what} is right, but the gradient that reaches the scores is NaN.")
     compare(gradient, right, f"the gradient through {what}", atol=5 * atol)
+    if step := nan_within(total, theirs):
+        said = f"{what} is right, but on the way back {step} gives NaN. Your fill stops it; a scale"
+        raise FaultError(said + " learned between the two would get it. No row may become NaN.")
 
 
 def _moved(attend: Code, x: Tensor, change: Code) -> Tensor:
@@ -198,6 +185,10 @@ CHANGES: dict[str, Code] = {
     "you add the same number to every coordinate, and the function that subtracts the mean does "
     "not notice; change the token to a random vector.": (
         lambda x, other: (x, *[x + (other != x).any(-1, keepdim=True)] * 2)
+    ),
+    "you change the token to NaN, and 0 times NaN is NaN: it is heard where it is blocked; change "
+    "it to a random vector.": (
+        lambda x, other: (x, *[x.masked_fill((other != x).any(-1, keepdim=True), math.nan)] * 2)
     ),
 }
 

@@ -4,44 +4,44 @@ Shapes: B sequences, T tokens, H heads, D = H * D_head.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
-from utils.checks.comparing import Code, FaultError, call, check, compare, normal
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    call,
+    check,
+    compare,
+    compare_views,
+    normal,
+)
 from utils.checks.mistakes import (
     WRONG_SPLITS,
     Split,
+    join,
     soft,
     split,
     unswapped,
+    unswapped_join,
     wrong_attention,
     wrong_orders,
+    wrong_padding,
     wrong_projections,
 )
 
-__all__ = ["efficient_layer", "keeps_tokens_apart", "split_heads", "stack_projections"]
+__all__ = ["efficient_layer", "missing_transpose", "split_heads", "stack_projections"]
 
 Join = Callable[[Tensor], Tensor]
 
 
-def _join(x: Tensor) -> Tensor:
-    """Put the heads of (…, H, T, D_head) side by side: (…, T, D)."""
-    return torch.cat(x.unbind(dim=-3), dim=-1)
-
-
-def _join_mixed(x: Tensor) -> Tensor:
-    return x.reshape(*x.shape[:-3], x.shape[-2], -1)
-
-
-def _join_rounded(x: Tensor) -> Tensor:
-    """Join as ``_join`` does, the first token off by one unit in the last place, as sums may be."""
-    joined = _join(x)
+def _joined_roughly(x: Tensor) -> Tensor:
+    """Join as ``join`` does, the first token off by one unit in the last place, as sums may be."""
+    joined = join(x)
     first = torch.arange(joined.shape[-2]).eq(0).to(joined)[:, None]
     return joined * (1 + torch.finfo(joined.dtype).eps * first)
 
@@ -55,13 +55,20 @@ def split_heads(function: Code) -> None:
     for shape, H in [((3, 4), 2), ((2, 5, 12), 3), ((2, 3, 4, 6), 1), ((2, 3, 4, 6), 6)]:
         x = torch.arange(1.0, 1 + math.prod(shape)).view(shape)
         right = split(x, H)
-        mistakes = {said: cut(x, H) for said, cut in WRONG_SPLITS.items()}
+        mistakes = {said: wrong(x, H) for said, wrong in WRONG_SPLITS.items()}
         mistakes |= wrong_orders(right, -3)
-        said = "axes 1 and 2 are those to swap with one batch axis; count from the end: -3 and -2."
-        if x.dim() != 3:
-            mistakes[said] = x.unflatten(-1, (H, -1)).transpose(1, 2)
+        cut = x.unflatten(-1, (H, -1))  # (..., T, H, D_head)
+        swapped = (
+            "the last two axes are swapped; count from the end: tokens and heads are -3 and -2."
+        )
+        mistakes[swapped] = cut.transpose(-1, -2)
         mistakes["the head axis stands behind the token axis; swap them."] = right.transpose(-3, -2)
-        compare(call(function, x, H), right, f"for x of shape {shape}, the result", mistakes)
+        try:
+            found = call(function, x, H)
+        except FaultError as fault:
+            more = "There may be any number of axes in front: *lead, T, D = x.shape."
+            raise FaultError(f"for x of shape {shape}, {str(fault).rstrip('.')}. {more}") from fault
+        compare(found, right, f"for x of shape {shape}, the result", mistakes)
 
 
 @check
@@ -116,52 +123,44 @@ def _left_fresh(x: Tensor, weight: Tensor, bias: Tensor, stacked: nn.Linear) -> 
 
 
 LAYERS = {
-    "a right layer": (split, _join),
-    "a right layer that rounds each token its own way": (split, _join_rounded),
-    "a layer that splits and joins by view alone": (unswapped, _join_mixed),
-    "a layer that only splits by view alone": (unswapped, _join),
-    "a layer that only joins by view alone": (split, _join_mixed),
+    "a right layer": (split, join, "none"),
+    "a right layer that rounds each token its own way": (split, _joined_roughly, "none"),
+    "a layer that only splits by view alone": (unswapped, join, "split"),
+    "a layer that only joins by view alone": (split, unswapped_join, "join"),
+    "a layer that splits and joins by view alone": (unswapped, unswapped_join, "both"),
+}
+HINTS = {
+    "none": "Sums of floats differ in the last digit, so compare with torch.allclose; and a right "
+    "layer answers each token's own question, from all of the text.",
+    "split": "In it the first of four outputs answers the questions of tokens 0 and 2.",
+    "join": "In it the first of four outputs answers the questions of tokens 0 and 1.",
+    "both": "In it every output answers its own question; but from how much of the text?",
 }
 
 
 @check
-def keeps_tokens_apart(function: Code) -> None:
-    """Check a test: ``function(layer)`` is to be True where the layer keeps the tokens apart.
+def missing_transpose(function: Code) -> None:
+    """Check a test: ``function(layer)`` says which transpose is missing in the layer.
 
-    ``layer`` is self-attention, (B, T, 8) to (B, T, 8), with two heads and no mask.
+    ``layer(query, text)`` is attention, (B, T, 8) and (B, S, 8) to (B, T, 8), with two heads and no
+    mask. The answers are "none", "split", "join" and "both".
     """
     for seed in range(3):
-        for what, (cut, glue) in LAYERS.items():
+        for what, (cut, glue, right) in LAYERS.items():
             found = call(function, _layer(seed, cut, glue))
-            if isinstance(found, Tensor | np.generic) and found.shape == ():
-                found = found.item()
-            if not isinstance(found, bool):
-                raise FaultError(f"your test should return True or False; got {_named(found)}.")
-            right = cut is split and glue in (_join, _join_rounded)
-            if right and not found:
-                raise FaultError(
-                    f"your test refuses {what}. Sums of floats differ in the last digit, so "
-                    "compare with torch.allclose; and ask only for what must hold."
-                )
-            if found and not right:
-                hint = "Put two equal tokens far apart, with other tokens between and behind them."
-                if cut is split or glue is _join:
-                    hint = "In it every token still reads all; but do equal tokens get equal rows?"
-                raise FaultError(f"your test lets {what} through. {hint}")
+            if not isinstance(found, str) or found not in HINTS:
+                raise FaultError(f"the result should be one of {', '.join(HINTS)}; got {found!r}.")
+            if found != right:
+                raise FaultError(f"of {what} your test says {found!r}. {HINTS[right]}")
 
 
-def _named(found: Any) -> str:
-    shape = f" of shape {tuple(found.shape)}" if isinstance(found, Tensor) else ""
-    return f"{type(found).__name__}{shape}"
-
-
-def _layer(seed: int, cut: Split, glue: Join, D: int = 8, H: int = 2) -> Callable[[Tensor], Tensor]:
-    """Self-attention with random weights, in the dtype of what it is given."""
+def _layer(seed: int, cut: Split, glue: Join, D: int = 8, H: int = 2) -> Callable[..., Tensor]:
+    """Attention with random weights, in the dtype of what it is given."""
     weights = normal(seed)(4, D, D) / D**0.5
 
-    def layer(x: Tensor) -> Tensor:
-        w_q, w_k, w_v, w_o = weights.to(x)
-        q, k, v = (cut(x @ w, H) for w in (w_q, w_k, w_v))
+    def layer(query: Tensor, text: Tensor) -> Tensor:
+        w_q, w_k, w_v, w_o = weights.to(query)
+        q, k, v = cut(query @ w_q, H), cut(text @ w_k, H), cut(text @ w_v, H)
         return glue(soft(q @ k.mT / (D / H) ** 0.5) @ v) @ w_o
 
     return layer
@@ -184,14 +183,13 @@ def efficient_layer(function: Code) -> None:
     parts = list((x @ w_in.T + b_in).chunk(3, dim=-1))  # (B, T, D) each
 
     def finish(heads: Tensor) -> Tensor:
-        return _join(heads) @ w_out.T + b_out
+        return join(heads) @ w_out.T + b_out
 
-    def heads(parts: list[Tensor] = parts, cut: Split = split, allowed: Tensor = allowed) -> Tensor:
+    def heads(parts: list[Tensor] = parts, cut: Split = split) -> Tensor:
         q, k, v = (cut(part, H) for part in parts)
         return soft(q @ k.mT / (D / H) ** 0.5, allowed) @ v  # (B, H, T, D_head)
 
-    in_heads = [split(part, H) for part in parts]
-    mixed, both_mixed = _join_mixed(heads()), _join_mixed(heads(cut=unswapped))
+    mixed, both_mixed = unswapped_join(heads()), unswapped_join(heads(cut=unswapped))
     mistakes = {
         "the heads are joined without a transpose.": mixed @ w_out.T + b_out,
         "the heads are split and joined without a transpose.": both_mixed @ w_out.T + b_out,
@@ -200,7 +198,6 @@ def efficient_layer(function: Code) -> None:
         ),
     } | {said: finish(heads(cut=cut)) for said, cut in WRONG_SPLITS.items()}
     mistakes |= _wrong_packing(lambda parts: finish(heads(parts)), x, w_in, b_in, H)
-    mistakes |= _wrong_padding(lambda allowed: finish(heads(allowed=allowed)), blocked)
     whole = [part.unsqueeze(1) for part in parts]  # (B, 1, T, D) each
     for said, width in (
         ("the heads are not split: this is one head of width D.", D),
@@ -208,41 +205,22 @@ def efficient_layer(function: Code) -> None:
     ):
         scores = whole[0] @ whole[1].mT / width**0.5
         mistakes[said] = finish(soft(scores, allowed) @ whole[2])
-    q, k, v = in_heads
+    q, k, v = (split(part, H) for part in parts)
+    scores = q @ k.mT / (D / H) ** 0.5
+    mistakes |= wrong_padding(scores, blocked, lambda weights: finish(weights @ v))
     mistakes |= wrong_attention(q, k, v, allowed, "blocked", D, finish)
-    mistakes |= wrong_orders(heads(), 1, finish) | wrong_projections(_join(heads()), w_out.T, b_out)
+    mistakes |= wrong_orders(heads(), 1, finish) | wrong_projections(join(heads()), w_out.T, b_out)
     right, inputs = finish(heads()), (x, w_in, b_in, w_out, b_out, H, blocked)
     try:
-        got = call(function, *inputs)
+        compare_views(function, inputs, right, "the output", mistakes)
     except FaultError as fault:
-        if "view size is not compatible" in str(fault):
-            _explain_view(function, inputs, right, mistakes)
+        if "size of tensor" in str(fault):  # does it run with a mask that has all four axes?
+            compare(call(function, *inputs[:-1], ~allowed), right, f"{fault}; the output", {})
+            said = (
+                "blocked, (B, T), does not fit the scores, (B, H, T, T): it needs two axes more, "
+            )
+            raise FaultError(f"{said}(B, 1, 1, T).") from fault
         raise
-    compare(got, right, "the output", mistakes)
-
-
-class _ViewCopies(TorchFunctionMode):
-    """Let ``view`` do what its error advises: copy where it must."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return (Tensor.reshape if func is Tensor.view else func)(*args, **(kwargs or {}))
-
-
-def _explain_view(
-    function: Code, inputs: Sequence[Any], right: Tensor, mistakes: dict[str, Tensor]
-) -> None:
-    """Say what is wrong where ``view`` raised, by what ``reshape`` gives in its place."""
-    with _ViewCopies():
-        got = call(function, *inputs)
-    try:
-        compare(got, right, "the output", mistakes)
-    except FaultError as fault:
-        if "heads" in str(fault) and "transpose" in str(fault):
-            raise FaultError(
-                f"view stops, and reshape, which its error advises, would only hide why: {fault}"
-            ) from fault
-        return  # something else is wrong besides, and the error of view comes first
-    raise FaultError("view cannot merge axes after a transpose; here reshape or flatten is right.")
 
 
 def _wrong_packing(
@@ -266,16 +244,3 @@ def _wrong_packing(
         straight
     )
     return wrong
-
-
-def _wrong_padding(give: Callable[[Tensor], Tensor], blocked: Tensor) -> dict[str, Tensor]:
-    """Let a padding mask (B, T) meet the wrong axis of the scores (B, H, T, T)."""
-    B, T = blocked.shape
-    return {
-        "the mask meets the queries; a padded token is blocked as a key: (B, 1, 1, T).": give(
-            ~blocked.view(B, 1, T, 1)
-        ),
-        "the mask of sequence b meets head b; it needs an axis for the heads: (B, 1, 1, T).": give(
-            ~blocked.view(1, B, 1, T)
-        ),
-    }

@@ -58,6 +58,9 @@ def parameter_count(function: Code) -> None:
             f"q, k and v grow with num_heads; {NARROW}": (right - last) * H + last,
             f"each head is D wide here; {NARROW}": (right - D * bias) * H + D * bias,
             "this is one head's share; the layer has num_heads of them.": right // H,
+            "these are three square matrices; the last projection and the biases are missing, and "
+            "kdim and vdim are not used.": 3 * D * D,
+            "the last projection is D by D, whatever vdim is.": right - D * D + D * vdim,
         }
         what = f"for D = {D}, H = {H}, kdim = {kdim}, vdim = {vdim}, bias = {bias}, the count"
         found.append((call(function, D, H, kdim, vdim, bias), right, what, mistakes))
@@ -162,6 +165,10 @@ def multiply_adds(function: Code) -> None:
                     2 * B * (T + S) ** 2 * D
                 ),
                 "the number of sequences, B, is missing.": 2 * T * S * D,
+                "the scores, too, are T * S, not T * T.": B * D * T * (T + S),
+                "the softmax is in the count; only products make multiply-adds.": (
+                    attention + B * H * T * S
+                ),
             },
         )
         for i, name in enumerate(["the projections' work", "attention's work"]):
@@ -231,5 +238,8 @@ def low_rank_scores(function: Code) -> None:
             ),
             "the error is a share of the scores; give it as it is.": left.norm() / scores.norm(),
         }
+        mistakes["the error is that of Q K^T before it is divided by the root of r."] = (
+            scores - best * r**0.5
+        ).norm()
         errors.append((error, float(left.norm()), f"for r = {r}, the error", mistakes))
-    compare_numbers(errors, atol=1e-4)
+    compare_numbers(errors, "{what} is {got:.4g}; expected {right:.4g}.", atol=1e-4)

@@ -1,4 +1,7 @@
-"""Checks of chapter 9: a head set to zero, the gradient of its mask, its cut, its confidence."""
+"""Checks of chapter 9: heads without a word, at their mean, or cut out, and what a token adds.
+
+Shapes: B texts, S tokens, H heads, D = ``out_proj``'s width; D_head differs from D / H on purpose.
+"""
 
 from typing import Any
 
@@ -6,85 +9,131 @@ import torch
 from torch import Tensor
 
 from utils.checks.comparing import Code, FaultError, call, check, compare, normal, require_parts
-from utils.checks.mistakes import STRIDED, wrong_means
+from utils.checks.mistakes import STRIDED
 
-__all__ = ["ablate_head", "confidence", "cut_head", "mask_gradient"]
+__all__ = ["ablate_to_mean", "cut_head", "lengths", "without_word"]
 
-B, T, S, H, D_HEAD, D = 3, 4, 5, 3, 2, 7
+B, S, H, D_HEAD, D = 4, 6, 3, 2, 7
 HEAD = 1  # the one that is taken out
 
 
 @check
-def ablate_head(function: Code) -> None:
-    """Check ``function(joined, head, num_heads)``: one head of the joined heads set to zero.
+def without_word(function: Code) -> None:
+    """Check ``function(weights, values, gone)``: what the heads give without some tokens.
 
-    ``joined`` is (B, T, H * D_head) and must stay as it is; the result has its shape.
+    ``weights`` is (H, S), ``values`` (H, S, D_head), ``gone`` (S,), True for the tokens that are
+    left out; the result is (H, D_head).
     """
-    joined = normal(0)(B, T, H * D_HEAD)
+    weights = normal(0)(H, S).softmax(dim=-1)
+    values = normal(1)(H, S, D_HEAD)
+    gone = torch.arange(S) % 3 == 1
 
-    def zeroed(columns: Any) -> Tensor:
-        result = joined.clone()
-        result[..., columns] = 0.0
-        return result
+    def mix(a: Tensor) -> Tensor:
+        return torch.einsum("hs,hsd->hd", a, values)
 
-    expected = zeroed(slice(HEAD * D_HEAD, (HEAD + 1) * D_HEAD))
+    kept, removed = weights * ~gone, weights * gone
+    left = kept.sum(dim=-1, keepdim=True)  # (H, 1)
+    whole = mix(weights)
+    added = [(whole - mix(weights * one)) / (1 - (weights * one).sum(-1, keepdim=True))
+             for one in torch.eye(S)[gone]]  # fmt: skip
+    stale = whole  # the formula of one token, again and again, with the weights as they were
+    for a, v in zip(weights.T[gone], values.transpose(0, 1)[gone], strict=True):
+        stale = (stale - a[:, None] * v) / (1 - a[:, None])
     mistakes = {
-        "nothing was set to zero.": joined,
-        "all other heads are gone; only this one should be.": joined - expected,
-        STRIDED: zeroed(slice(HEAD, None, H)),
-        "heads are counted from 0; this took out the one before.": zeroed(slice(D_HEAD)),
-        "one number was set to zero; a head has D_head of them.": zeroed(HEAD),
-        "the head was cut out; set it to zero and keep the shape.": joined[
-            ..., [c for c in range(H * D_HEAD) if c // D_HEAD != HEAD]
-        ],
+        "nothing was left out.": whole,
+        "the weights that stay do not sum to one; divide by their sum.": mix(kept),
+        "this is what the tokens that go give; those that stay were asked for.": mix(removed),
+        "gone is the wrong way round: True means left out.": mix(removed) / (1 - left),
+        "what stays is divided by the sum of what goes.": mix(kept) / (1 - left),
+        "what stays is multiplied by its sum; divide.": mix(kept) * left,
+        "one sum is used for all heads; each has its own.": mix(kept) / left.mean(),
+        "the heads' sums are added up; each has its own.": mix(kept) / left.sum(),
+        "weights are rescaled over the heads; they sum to one over the tokens.": mix(
+            kept / kept.sum(dim=0, keepdim=True).clamp(min=1e-9)
+        ),
+        "this is the plain mean of the values that stay; the weights are missing.": mix(
+            (~gone / (~gone).sum()).expand(H, S)
+        ),
+        "a second softmax was taken; the weights that stay need only be divided by their sum.": mix(
+            weights.masked_fill(gone, -torch.inf).softmax(-1)
+        ),
+        "each token was left out alone; their changes do not add up.": whole
+        + sum(one - whole for one in added),
+        "the formula was used token by token with the old a_j; after each step the other weights "
+        "have grown. Take the sum of those that go.": stale,
+        "this is the change; the heads themselves were asked for.": mix(kept) / left - whole,
     }
-    given = joined.clone()
-    compare(call(function, given, HEAD, H), expected, "the result", mistakes)
-    if not torch.equal(given, joined):
-        raise FaultError("the input was changed as well; work on a copy, such as x.clone().")
+    given = [weights.clone(), values.clone(), gone.clone()]
+    result = call(function, *given)
+    compare(result, mix(kept) / left, "the result", mistakes)
+    unchanged(given, [weights, values, gone])
 
 
 @check
-def mask_gradient(function: Code) -> None:
-    """Check ``function(losses_of, num_documents, num_heads)``: importance by the mask's gradient.
+def ablate_to_mean(function: Code) -> None:
+    """Check ``function(heads, h)``: head ``h`` replaced by its mean over the texts.
 
-    ``losses_of`` takes masks (B, H) and returns losses (B,). The result is the mean over the
-    documents of the size of the gradient of a document's loss by its masks, at 1, (H,).
+    ``heads`` is (B, H, D_head) and must stay as it is; the result has its shape.
     """
-    weight = normal(0)(B, H)
+    heads = normal(0)(B, H, D_HEAD)
 
-    def losses_of(masks: Tensor) -> Tensor:
-        return ((masks * weight).sum(dim=-1) - 0.3) ** 2  # (B, H) -> (B,)
+    def replaced(by: Any, where: Any = (slice(None), HEAD)) -> Tensor:
+        result = heads.clone()
+        result[where] = by
+        return result
 
-    def gradient(value: float) -> Tensor:  # (B, H)
-        return 2 * (value * weight.sum(dim=-1, keepdim=True) - 0.3) * weight
-
-    mean, sizes = gradient(1.0).mean(dim=0), gradient(1.0).abs()  # (H,), (B, H)
+    means = heads.mean(dim=0)  # (H, D_head)
     mistakes = {
-        "documents cancel: take the size of each document's gradient before the mean.": mean.abs(),
-        "this is the gradient with its sign; its size was asked for.": mean,
-        "this is the sum over the documents; the mean was asked for.": sizes.sum(dim=0),
-        "the size is the absolute value, not the square.": (sizes**2).mean(dim=0),
-        "the masks stand at 0; they should stand at 1.": gradient(0.0).abs().mean(dim=0),
-        "the documents are kept apart; take their mean, (H,).": sizes,
-        "the mean runs over the heads; it should run over the documents.": sizes.mean(dim=1),
+        "nothing was replaced.": heads,
+        "the head was set to zero; put its mean in its place.": replaced(0.0),
+        "the mean runs over the heads too; it should be this head's own, for each of its "
+        "numbers.": replaced(heads.mean(dim=(0, 1))),
+        "the mean runs over the numbers of the head; it should run over the texts.": replaced(
+            heads[:, HEAD].mean(dim=-1, keepdim=True)
+        ),
+        "one mean stands for all numbers of the head; each has its own.": replaced(
+            heads[:, HEAD].mean()
+        ),
+        "the mean runs over the heads; it should run over the texts.": replaced(heads.mean(dim=1)),
+        "this is the sum over the texts; the mean was asked for.": replaced(heads.sum(0)[HEAD]),
+        "all heads were replaced; only head h should be.": means.expand(B, H, D_HEAD),
+        "all other heads were replaced; only head h should be.": means.where(
+            (torch.arange(H) != HEAD)[:, None], heads
+        ),
+        "a text was replaced, not a head: the heads stand on the second axis.": replaced(
+            means, HEAD
+        ),
+        "a text was overwritten by the head's mean: the heads stand on the second axis, "
+        "changed[:, h].": replaced(means[HEAD], HEAD),
+        "heads are counted from 0; this replaced the one before.": replaced(
+            means[HEAD - 1], (slice(None), HEAD - 1)
+        ),
+        "this is the head's mean alone; return all heads, (B, H, D_head).": means[HEAD],
+        "the mean was taken away from the head; put it in the head's place.": replaced(
+            heads[:, HEAD] - means[HEAD]
+        ),
+        "the head was cut out; keep the shape.": heads[:, [h for h in range(H) if h != HEAD]],
     }
-    compare(call(function, losses_of, B, H), sizes.mean(dim=0), "the importance", mistakes)
+    given = heads.clone()
+    compare(call(function, given, HEAD), replaced(means[HEAD]), "the result", mistakes)
+    unchanged([given], [heads])
 
 
 @check
 def cut_head(function: Code) -> None:
-    """Check ``function(q_weight, out_weight, head, num_heads)``: both weights without one head.
+    """Check ``function(q_weight, out_weight, h, num_heads)``: both weights without one head.
 
     ``q_weight`` is (H * D_head, D) and ``out_weight`` (D, H * D_head), as ``nn.Linear`` keeps
     them. Returned are ((H - 1) * D_head, D) and (D, (H - 1) * D_head).
     """
-    q_weight = normal(0)(H * D_HEAD, D)
-    out_weight = normal(1)(D, H * D_HEAD)
+    q_weight = normal(0)(H * D_HEAD, H * D_HEAD)  # square, so that rows and columns can be mixed up
+    out_weight = normal(1)(H * D_HEAD, H * D_HEAD)
     own = torch.arange(H * D_HEAD) // D_HEAD == HEAD
     strided = torch.arange(H * D_HEAD) % H == HEAD
     result = call(function, q_weight.clone(), out_weight.clone(), HEAD, H)
     require_parts(result, 2, "two things: the two smaller weights")
+    cut = {"rows": "its columns were cut; a head is rows of it.",
+           "columns": "its rows were cut; a head is columns of it."}  # fmt: skip
     for name, got, weight, axis in (
         ("the query's weight", result[0], q_weight.T, "rows"),
         ("the last projection's weight", result[1], out_weight, "columns"),
@@ -97,34 +146,58 @@ def cut_head(function: Code) -> None:
             f"{name}: heads are counted from 0.": weight[:, D_HEAD:],
             f"{name}: the last head was cut out instead.": weight[:, :-D_HEAD],
             f"{name}: the head was set to zero; cut it out.": weight * ~own,
+            f"{name} lost one number; a head has D_head of them.": weight[
+                :, torch.arange(H * D_HEAD) != HEAD
+            ],
+            f"{name}: {cut[axis]}": weight[~own],
+            f"{name} is transposed.": weight[:, ~own].T,
         }
         told = {mistake: back(wrong) for mistake, wrong in mistakes.items()}
         compare(got, back(weight[:, ~own]), name, told)
 
 
 @check
-def confidence(function: Code) -> None:
-    """Check ``function(weights, padding)``: the mean largest weight of the queries that count.
+def lengths(function: Code) -> None:
+    """Check ``function(weights, values, w_o)``: the length of what each token adds, (S,).
 
-    ``weights`` is (B, H, T, S), ``padding`` (B, T), True where a query is padding. The mean runs
-    over all other queries of all documents; the result is (H,).
+    ``weights`` is (H, S), ``values`` (H, S, D_head) and ``w_o`` (H, D_head, D).
     """
-    weights = (2 * normal(0)(B, H, T, S)).softmax(dim=-1)
-    padding = torch.arange(T) >= torch.tensor([4, 2, 1]).unsqueeze(1)  # (B, T)
-
-    counts = ~padding.unsqueeze(1)  # (B, 1, T)
-
-    def mean(x: Tensor) -> Tensor:  # (B, H, T) -> (H,)
-        return (x * counts).sum(dim=(0, 2)) / counts.sum()
-
-    largest = weights.amax(dim=-1)  # (B, H, T)
-    expected = mean(largest)
-    by_document = ((largest * counts).sum(dim=2) / counts.sum(dim=2)).mean(dim=0)
-    over_queries = (weights * counts.unsqueeze(-1)).amax(dim=2).mean(dim=(0, 2))
-    mistakes = wrong_means(largest, counts, "padding", dim=(0, 2)) | {
-        "each document counts alike, however short; each query should.": by_document,
-        "the largest is sought over the queries; it should be sought over the keys.": over_queries,
-        "this is the mean weight, not the largest one.": mean(weights.mean(dim=-1)),
-        "the heads are averaged; keep them apart, (H,).": expected.mean(),
+    weights = normal(0)(H, S).softmax(dim=-1)
+    values, w_o = normal(1)(H, S, D_HEAD), normal(2)(H, D_HEAD, D)
+    mixed = weights.unsqueeze(-1) * values  # (H, S, D_head)
+    brought, added = values @ w_o, mixed @ w_o  # (H, S, D) each
+    total, sizes = added.sum(dim=0), added.norm(dim=-1)  # (S, D), (H, S)
+    first = "add the vectors first, then take the length."
+    own = "each head has its own weight; multiply, add the heads, then take the length."
+    mistakes = {
+        f"the lengths of the heads are added; {first}": sizes.sum(dim=0),
+        f"the lengths of the heads are averaged; {first}": sizes.mean(dim=0),
+        "the heads are kept apart; add their vectors first.": sizes,
+        "the heads are averaged; what they add is a sum.": total.norm(dim=-1) / H,
+        "the weights are missing.": brought.sum(dim=0).norm(dim=-1),
+        "this is the weight alone, mean over the heads.": weights.mean(dim=0),
+        f"the mean weight times the length of all heads' values: {own}": weights.mean(dim=0)
+        * brought.sum(dim=0).norm(dim=-1),
+        f"the mean weight times the mean length: {own}": weights.mean(dim=0)
+        * brought.norm(dim=-1).mean(dim=0),
+        f"the mean weight times the mean length of the values: {own}": weights.mean(dim=0)
+        * values.norm(dim=-1).mean(dim=0),
+        "this is the length of the values; w_o is missing.": mixed.sum(dim=0).norm(dim=-1),
+        "w_o is missing: the values of the heads were only joined.": mixed.norm(dim=(0, 2)),
+        "this is the square of the length; the root is missing.": total.square().sum(dim=-1),
+        "this is the sum of the sizes of the numbers; the length is the root of the sum of "
+        "squares.": total.abs().sum(dim=-1),
+        "these are the vectors; their lengths were asked for, (S,).": total,
+        "the length runs over the tokens; it should run over the D numbers.": total.norm(dim=0),
+        "this is the length of the whole output; each token has its own.": total.sum(dim=0).norm(),
+        "the weights are squared: they are in the product twice.": (
+            (weights.unsqueeze(-1) * added).sum(dim=0).norm(dim=-1)
+        ),
     }
-    compare(call(function, weights, padding), expected, "the confidence", mistakes)
+    compare(call(function, weights, values, w_o), total.norm(dim=-1), "the lengths", mistakes)
+
+
+def unchanged(given: list[Tensor], before: list[Tensor]) -> None:
+    """Raise ``FaultError`` if the reader's code has written into what it was given."""
+    if not all(torch.equal(now, then) for now, then in zip(given, before, strict=True)):
+        raise FaultError("the input was changed as well; work on a copy, such as x.clone().")

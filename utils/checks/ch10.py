@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from utils.checks.comparing import (
@@ -28,7 +29,13 @@ from utils.checks.mistakes import (
     wrong_orders,
 )
 
-__all__ = ["absorb_convolution", "parameters_of_widths", "wide_attention", "width_of_equal_cost"]
+__all__ = [
+    "absorb_convolution",
+    "parameters_of_widths",
+    "the_two_before",
+    "wide_attention",
+    "width_of_equal_cost",
+]
 
 B, T, D, H, VDIM = 2, 4, 6, 3, 5
 CHANNELS = D // H
@@ -104,6 +111,22 @@ def wide_attention(function: Code) -> None:
     }
     mistakes |= wrong_attention(q, k, v, give=finish) | wrong_orders(attend(), 1, finish)
     mistakes |= {said: finish(attend(cut)) for said, cut in WRONG_SPLITS.items()}
+    per_token, heads = projected.unflatten(-1, (H, D)), attend()  # (3, B, T, H, D), (B, H, T, D)
+    among_heads = soft(per_token[0] @ per_token[1].mT / D**0.5) @ per_token[2]  # (B, T, H, D)
+    whole = soft(projected[0] @ projected[1].mT / (H * D) ** 0.5) @ projected[2]  # (B, T, H * D)
+    mistakes |= {
+        "the scores are divided by the root of H, not of D.": finish(attend(size=H)),
+        "the heads of a token attend to each other; swap T and H after the split.": (
+            among_heads.flatten(2) @ w_o
+        ),
+        "swap T and H back before the heads are joined.": heads.reshape(B, T, H * D) @ w_o,
+        "this is one head of H * D numbers; split it into H heads.": whole @ w_o,
+        f"these are {H * H} heads of D / H; a wide head has D numbers.": (
+            _narrow(projected).transpose(1, 2).flatten(2) @ w_o
+        ),
+        "the heads are averaged; join them.": finish(heads.mean(1, keepdim=True).expand_as(heads)),
+        "w_o is missing: (B, T, H * D) has to become (B, T, D).": heads.transpose(1, 2).flatten(2),
+    }
     compare(call(function, x, *matrices, w_o, H), right, "the output", mistakes, 1e-4)
 
 
@@ -119,8 +142,11 @@ def absorb_convolution(function: Code) -> None:
     v_weight, reduce_weight = draw(H * D, VDIM), draw(D, D, 1)
     blocks, taps = v_weight.view(H, D, VDIM), reduce_weight.view(H, CHANNELS, D)
 
-    def reduced(heads: Tensor) -> Tensor:
+    def reduced_by(taps: Tensor, heads: Tensor) -> Tensor:
         return (taps @ heads).flatten(0, 1)  # (H, D / H, vdim) -> (D, vdim)
+
+    def reduced(heads: Tensor) -> Tensor:
+        return reduced_by(taps, heads)
 
     mistakes = wrong_orders(blocks, 0, reduced) | {
         "the heads are added up; each channel has one.": reduced(blocks.sum(0, keepdim=True)),
@@ -130,6 +156,16 @@ def absorb_convolution(function: Code) -> None:
         ),
         LAYER_TRANSPOSED: reduced(blocks).mT,
         "join the heads along the rows, (D, vdim).": taps @ blocks,
+        "the heads are averaged; each channel has one.": (reduced(blocks.mean(0, keepdim=True))),
+        "each channel of the convolution reads the D rows of its own head, not those of all.": (
+            (reduce_weight[..., 0] @ blocks).flatten(0, 1)
+        ),
+        "the convolution is transposed; reduce.weight is (channels, D, 1).": (
+            reduced_by(reduce_weight[..., 0].T.reshape(H, CHANNELS, D), blocks)
+        ),
+        "heads mixed up: the first D / H channels belong to head 0.": (
+            reduced_by(reduce_weight.view(CHANNELS, H, D).transpose(0, 1), blocks)
+        ),
     }
     compare(call(function, v_weight, reduce_weight), reduced(blocks), "the weight", mistakes)
 
@@ -165,6 +201,40 @@ def width_of_equal_cost(function: Code) -> None:
         if got != (right := _nearest(D, H, 2 * (T + S), 2 * T * S)):
             hint = f" ({why})" if why else ""
             raise FaultError(f"D = {D}, H = {H}, T = {T}, S = {S}: {got}{hint}, not {right}.")
+
+
+@check
+def the_two_before(function: Code) -> None:
+    """Check the answers of a recall task that asks for the two names before as well.
+
+    ``function(values)`` takes the answer of each query, (B, T). It returns (B, T, 3): the answer of
+    the query, of the one before and of the one before that; before the first query stands its own.
+    """
+    values = torch.randperm(B * 5, generator=torch.Generator().manual_seed(12)).view(B, 5)
+    now = torch.arange(5)
+
+    def at(*places: Tensor) -> Tensor:
+        return torch.stack([values[:, place.clamp(0, 4)] for place in places], dim=-1)
+
+    back = (now, now - 1, now - 2)
+    right = at(*back)
+    mistakes = {
+        "the start takes from the end; repeat the first query before it.": torch.stack(
+            [values.roll(i, dims=1) for i in range(3)], dim=-1
+        ),
+        "these are the queries after; the two before are asked for.": at(now, now + 1, now + 2),
+        "before the first query stand zeros; repeat the first.": right
+        * torch.stack([place >= 0 for place in back], dim=-1),
+        "the order is reversed: the query itself comes first.": at(*back[::-1]),
+        "the three stand along the wrong axis; (B, T, 3) is expected.": right.mT,
+    }
+    compare(call(function, values.clone()), right, "the tensor of answers", mistakes)
+
+
+def _narrow(projected: Tensor) -> Tensor:
+    """What H * H heads of D / H numbers give, (B, H * H, T, D / H), for (3, B, T, H * D)."""
+    q, k, v = projected.unflatten(-1, (H * H, CHANNELS)).transpose(2, 3)
+    return soft(q @ k.mT / CHANNELS**0.5) @ v
 
 
 def _nearest(D: int, H: int, projections: int, attention: int) -> int:

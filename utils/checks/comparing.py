@@ -2,6 +2,7 @@
 
 import functools
 import textwrap
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
 WIDTH = 78  # columns that a page shows without scrolling
@@ -152,6 +154,35 @@ def compare(
         )
 
 
+def compare_masks(got: Any, expected: Tensor, what: str, mistakes: Mapping[str, Tensor]) -> None:
+    """Compare boolean masks; what no mistake explains is said as allowed and blocked."""
+    if isinstance(got, Tensor) and got.dtype != torch.bool:
+        raise FaultError(f"the mask has dtype {got.dtype}; expected torch.bool.")
+    known = any(isinstance(got, Tensor) and torch.equal(got, wrong) for wrong in mistakes.values())
+    if known or not isinstance(got, Tensor) or got.shape != expected.shape:
+        compare(got, expected, what, mistakes)
+        return
+    differ = (got != expected).nonzero().tolist()
+    if differ:
+        is_allowed = bool(got[tuple(differ[0])])
+        said = "allowed instead of blocked" if is_allowed else "blocked instead of allowed"
+        more = f" (the first of {len(differ)} such places)" if len(differ) > 1 else ""
+        raise FaultError(f"{what} is wrong at {differ[0]}: {said}{more}.")
+
+
+def nan_within(result: Tensor, given: Tensor) -> str | None:
+    """Name the step whose gradient is NaN on the way from ``result`` back to ``given``, if any.
+
+    What reaches ``given`` may be finite all the same: a fill passes no gradient on.
+    """
+    with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
+        try:
+            torch.autograd.grad(result, given, retain_graph=True)
+        except RuntimeError as error:
+            return str(error).split("'")[1].removesuffix("Backward0")
+    return None
+
+
 def compare_work(
     function: Code,
     inputs: Sequence[Any],
@@ -171,6 +202,45 @@ def compare_work(
     needed = counter.get_total_flops() // 2
     if needed > enough:
         raise FaultError(f"right, but {waste}: {needed:,} multiply-adds; {enough:,} are enough.")
+
+
+def compare_views(
+    function: Code,
+    inputs: Sequence[Any],
+    right: Tensor,
+    what: str,
+    mistakes: Mapping[str, Tensor],
+) -> None:
+    """Call the function and compare; where ``view`` raises, say what is wrong in its place.
+
+    What its error advises, ``reshape``, tells whether a transpose is missing or one copy needed.
+    """
+    try:
+        got = call(function, *inputs)
+    except FaultError as fault:
+        if "view size is not compatible" not in str(fault):
+            raise
+        with _ViewCopies():
+            got = call(function, *inputs)
+        try:
+            compare(got, right, what, mistakes)
+        except FaultError as mistake:
+            if "heads" in str(mistake) and "transpose" in str(mistake):
+                raise FaultError(
+                    "view stops, and reshape, which its error advises, would only hide why: "
+                    f"{mistake}"
+                ) from mistake
+            raise fault from mistake  # something else is wrong besides; view's error comes first
+        said = "view cannot merge axes after a transpose; here reshape or flatten is right."
+        raise FaultError(said) from fault
+    compare(got, right, what, mistakes)
+
+
+class _ViewCopies(TorchFunctionMode):
+    """Let ``view`` do what its error advises: copy where it must."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return (Tensor.reshape if func is Tensor.view else func)(*args, **(kwargs or {}))
 
 
 def _equal(first: Tensor, second: Tensor, atol: float) -> bool:

@@ -94,6 +94,27 @@ def wrong_masks(scores: Tensor, allowed: Tensor, means: str, give: Give = same) 
     }
 
 
+def wrong_padding(scores: Tensor, blocked: Tensor, give: Give = same) -> Wrong:
+    """Let a padding mask (B, T), True = blocked, meet the wrong axis of scores (B, H, T, T).
+
+    A row in which every score is -inf gives NaN; -1e9 gives equal shares, and so hides the mistake.
+    """
+    B, T = blocked.shape
+    queries, keys = blocked.view(B, 1, T, 1), blocked.view(B, 1, 1, T)
+    wrong = {}
+    for fill, hidden in ((-math.inf, ""), (-1e9, ", and -1e9 hides it")):
+        for said, mask in (
+            ("the mask meets the queries{}; a padded token is blocked as a key", queries),
+            ("the mask blocks queries as well as keys{}; block the keys alone", queries | keys),
+        ):
+            weights = scores.masked_fill(mask, fill).softmax(-1)
+            wrong[f"{said.format(hidden)}: (B, 1, 1, T)."] = give(weights)
+    if scores.shape[1] == B:
+        said = "the mask of sequence b meets head b; it needs an axis for the heads: (B, 1, 1, T)."
+        wrong[said] = give(soft(scores, ~blocked.view(1, B, 1, T)))
+    return wrong
+
+
 def wrong_attention(
     q: Tensor,
     k: Tensor,
@@ -152,6 +173,16 @@ def strided(x: Tensor, num_heads: int) -> Tensor:
 def unswapped(x: Tensor, num_heads: int) -> Tensor:
     """Split (..., T, D) into (..., H, T, D_head) without a transpose."""
     return x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)
+
+
+def join(x: Tensor) -> Tensor:
+    """Put the heads of (..., H, T, D_head) side by side: (..., T, D)."""
+    return torch.cat(x.unbind(dim=-3), dim=-1)
+
+
+def unswapped_join(x: Tensor) -> Tensor:
+    """Join (..., H, T, D_head) into (..., T, D) without a transpose."""
+    return x.reshape(*x.shape[:-3], x.shape[-2], -1)
 
 
 WRONG_SPLITS: dict[str, Split] = {STRIDED: strided, UNSWAPPED: unswapped}

@@ -19,8 +19,8 @@ from utils.figures.drawings import (
     draw_lookup,
     draw_loop,
     draw_mask,
-    draw_packing,
     draw_packings,
+    draw_reading,
     draw_scores_to_weights,
     draw_splitting,
     draw_sum_of_heads,
@@ -46,4 +46,4 @@ from utils.figures.palette import (
     SEQUENTIAL,
     tint,
 )
-from utils.figures.plots import heat_map, plot_attention, plot_confusion, plot_losses
+from utils.figures.plots import heat_map, plot_attention

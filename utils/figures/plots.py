@@ -9,26 +9,20 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import plotnine as p9
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
-from matplotlib.ticker import MaxNLocator
-from sklearn.metrics import confusion_matrix
 from torch import Tensor
 
-from utils.figures.figure import SIZE, DescribedFigure
+from utils.figures.figure import DescribedFigure
 from utils.figures.palette import (
     HEAD_COLOURS,
     INK,
     PALE,
-    PALETTE,
     PAPER,
     SEQUENTIAL,
     tint,
 )
-
-LOSSES = {"train_loss": "training", "val_loss": "validation"}  # column: what it is called
 
 
 def heat_map(
@@ -76,104 +70,6 @@ def heat_map(
     shares = cmap(mpl.colors.Normalize(vmin, vmax)(table.to_numpy(dtype=float).ravel()))[:, 3]
     for text, share in zip(axes.texts, shares, strict=False):
         text.set_color(PAPER if share > 0.85 else INK)
-
-
-def plot_losses(histories: dict[str, pd.DataFrame], caption: str) -> DescribedFigure:
-    """Draw the losses of several models over the epochs, one facet a model.
-
-    Parameters
-    ----------
-    histories : dict from the model's name to what ``utils.training.train`` returned
-    caption : str, what the figure shows, the finding first
-
-    Raises
-    ------
-    ValueError
-        if there is no history
-    """
-    if not histories:
-        raise ValueError("there is no history to plot; give {name: history}.")
-    rows = pd.concat([history.assign(model=name) for name, history in histories.items()])
-    rows = rows.rename(columns=LOSSES).melt(
-        ["model", "epoch"], list(LOSSES.values()), "documents", "loss"
-    )
-    rows = rows.dropna()  # a model trained without validation has one curve
-    rows["model"] = pd.Categorical(rows["model"], list(histories))  # in the order given
-    plot = (
-        p9.ggplot(rows, p9.aes("epoch", "loss", color="documents", linetype="documents"))
-        + p9.geom_line(size=1)
-        + p9.facet_wrap("model", nrow=1)
-        + p9.scale_color_manual(PALETTE)
-        + p9.scale_x_continuous(breaks=_whole_numbers)
-        + p9.expand_limits(y=0)
-        + p9.labs(x="epoch", y="cross-entropy (nats)")
-        + p9.theme_bw(base_size=SIZE)
-        + p9.theme(
-            figure_size=(8.6, 3.2),
-            legend_position="bottom",
-            text=p9.element_text(color=INK, size=SIZE),
-            axis_text=p9.element_text(color=INK, size=SIZE),
-            strip_text=p9.element_text(size=SIZE),
-            legend_text=p9.element_text(size=SIZE),
-            strip_background=p9.element_blank(),
-            panel_background=p9.element_blank(),
-            plot_background=p9.element_blank(),
-            panel_grid_minor=p9.element_blank(),
-            panel_grid_major=p9.element_line(color=PALE),
-        )
-    )
-    curves = [f"{name}, {_fall(history)}" for name, history in histories.items()]
-    return DescribedFigure(plot, f"Loss curves, one panel a model: {'; '.join(curves)}.", caption)
-
-
-def _whole_numbers(limits: tuple[float, float]) -> list[float]:
-    return list(MaxNLocator(6, integer=True).tick_values(*limits))
-
-
-def _fall(history: pd.DataFrame) -> str:
-    first, last = history.iloc[0], history.iloc[-1]
-    falls = [
-        f"{name} loss from {first[column]:.2f} to {last[column]:.2f}"
-        for column, name in LOSSES.items()
-        if not history[column].isna().any()
-    ]
-    return f"{' and '.join(falls)} in {len(history)} epochs"
-
-
-def plot_confusion(
-    labels: Sequence[int], predicted: Sequence[int], class_names: Sequence[str], caption: str
-) -> DescribedFigure:
-    """Draw how many documents of each class were taken for which class.
-
-    Parameters
-    ----------
-    labels, predicted : N ints each, from 0 to C - 1
-    class_names : C names
-    caption : str, what the figure shows, the finding first
-
-    Raises
-    ------
-    ValueError
-        if the two are not equally long, or a label has no name
-    """
-    if unnamed := {*labels, *predicted} - set(range(len(class_names))):
-        raise ValueError(f"there is no class name for the labels {sorted(unnamed)}.")
-    counts = confusion_matrix(labels, predicted, labels=range(len(class_names)))
-    figure, axes = plt.subplots(figsize=(5.5, 4.5))
-    names = list(class_names)
-    heat_map(axes, counts, names, names, vmax=counts.max(), fmt="d")
-    axes.set(xlabel="predicted class", ylabel="true class")
-    axes.tick_params(axis="x", rotation=45)
-    right = "; ".join(f"{n} {counts[i, i]} of {counts[i].sum()}" for i, n in enumerate(names))
-    wrong = counts.copy()
-    wrong[range(len(names)), range(len(names))] = 0
-    true, taken = divmod(int(wrong.argmax()), len(names))
-    mistake = (
-        f" Most often confused: {names[true]} taken for {names[taken]}, {wrong.max()} of them."
-    )
-    alt = f"Confusion matrix, documents classified rightly: {right}."
-    alt += mistake if wrong.any() else " There is no mistake."
-    return DescribedFigure(figure, alt, caption)
 
 
 def plot_attention(

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from utils import checks
+from utils.attention import FastMultiHeadAttention
 
 
 def parts(V, D, hidden, C):
@@ -29,15 +30,24 @@ WRONG_COUNTS = [
     (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) - D * D - D, "last projection"),
     (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)[1:]), "embedding is missing"),
     (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) - hidden - C, "two biases"),
-    (lambda V, D, H, hidden, C: H * sum(parts(V, D, hidden, C)), "instead of 89605"),
+    (lambda V, D, H, hidden, C: H * sum(parts(V, D, hidden, C)), "changes with H"),
+    (
+        lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) + (H - 1) * 3 * D * D,
+        "changes with H",
+    ),
+    (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) // H, "changes with H"),
     (lambda V, D, H, hidden, C: V * D + D * D * 4 + D * hidden + hidden * C, "all biases"),
     (
         lambda V, D, H, hidden, C: (
             H * 4 * (D * D + D) + parts(V, D, hidden, C)[0] + sum(parts(V, D, hidden, C)[2:])
         ),
-        "does not grow with H",
+        "changes with H",
     ),
     (lambda V, D, H, hidden, C: 0, "0 instead of 89605"),
+    (
+        lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) + (hidden - D) * hidden,
+        "hidden_dim × hidden_dim",
+    ),
     (lambda V, D, H, hidden, C: V / 0, "raised ZeroDivisionError"),
 ]
 
@@ -105,3 +115,140 @@ def test_a_wrong_layer_is_named(mean, said):
 
 def test_a_layer_that_gives_no_pair_is_named():
     assert "two things" in checks.mean_layer(lambda *inputs, **masks: inputs[2])
+
+
+def test_a_layer_that_stops_without_a_mask_is_named():
+    class Layer(nn.Module):
+        def forward(self, query, key, value, key_padding_mask=None, need_weights=True):
+            return RIGHT_LAYERS[0](value, (~key_padding_mask).unsqueeze(-1).float()), None
+
+    assert "key_padding_mask=None nothing is blocked" in checks.mean_layer(Layer())
+
+
+def test_weights_that_are_returned_are_named():
+    class Layer(nn.Module):
+        def forward(self, query, key, value, key_padding_mask=None, need_weights=True):
+            keep = torch.ones(value.shape[:2]) if key_padding_mask is None else ~key_padding_mask
+            return RIGHT_LAYERS[0](value, keep.unsqueeze(-1).float()), keep
+
+    assert "should be None" in checks.mean_layer(Layer())
+
+
+def test_a_class_in_the_place_of_a_layer_is_named():
+    class MeanLayer(nn.Module):
+        pass
+
+    assert "this is the class MeanLayer" in checks.mean_layer(MeanLayer)
+    assert "MeanLayer()" in checks.mean_layer(MeanLayer)
+
+
+def zero(layer, names, freeze=True):
+    for name in names:
+        parameter = layer.get_parameter(name)
+        nn.init.zeros_(parameter)
+        parameter.requires_grad_(not freeze)
+
+
+Q, K, V = ((f"{name}_proj.weight", f"{name}_proj.bias") for name in ("q", "k", "v"))
+
+
+def another_layer(layer):
+    """Give a new layer with the same values; the old one stays as it was."""
+    new = FastMultiHeadAttention(8, 2)
+    new.load_state_dict(layer.state_dict())
+    zero(new, Q)
+    return new
+
+
+def in_place(layer):
+    with torch.no_grad():
+        for parameter in layer.q_proj.parameters():
+            parameter.mul_(0)
+    layer.q_proj.requires_grad_(False)
+
+
+RIGHT_EVEN = [
+    lambda layer: zero(layer, Q),
+    lambda layer: zero(layer, K),
+    lambda layer: zero(layer, K[:1]),  # the keys' bias does nothing
+    lambda layer: zero(layer, Q + K),
+    lambda layer: setattr(layer, "scale", 0.0),
+    another_layer,
+    in_place,
+]
+WRONG_EVEN = [
+    (lambda layer: None, "more weight than others"),
+    (lambda layer: zero(layer, Q[:1]), "query's bias is still there"),
+    (lambda layer: zero(layer, Q, freeze=False), "uneven again"),
+    (lambda layer: zero(layer, K, freeze=False), "uneven again"),
+    (lambda layer: (zero(layer, Q), layer.q_proj.bias.requires_grad_(True)), "uneven again"),
+    (lambda layer: zero(layer, Q + V), "v_proj.weight has changed"),
+    (lambda layer: (zero(layer, Q), layer.requires_grad_(False)), "values are frozen too"),
+    (lambda layer: layer.nothing, "raised AttributeError"),
+]
+
+
+@pytest.mark.parametrize("function", RIGHT_EVEN)
+def test_even_weights_are_accepted(function):
+    assert checks.even_weights(function) == "Right."
+
+
+@pytest.mark.parametrize(("function", "said"), WRONG_EVEN)
+def test_weights_that_are_not_even_are_named(function, said):
+    answer = checks.even_weights(function)
+    assert answer.startswith("Not yet: ")
+    assert said in answer
+
+
+def runs(words, n=8):
+    return {" ".join(words[i : i + n]) for i in range(max(len(words) - n + 1, 1))}
+
+
+def tails(words, step=1):
+    return {" ".join(words[i : i + 8]) for i in range(0, len(words), step)}
+
+
+def by_hand(words, other):
+    own, there = [], runs(other)
+    for start in range(max(1, len(words) - 7)):
+        run = words[start : start + 8]
+        if run not in own:
+            own.append(run)
+    return torch.tensor([" ".join(run) in there for run in own]).double().mean()
+
+
+RIGHT_SHARES = [lambda a, b: len(runs(a) & runs(b)) / len(runs(a)), by_hand]
+WRONG_SHARES = [
+    (lambda a, b: len(runs(a) & runs(b)) / len(runs(a) | runs(b)), "the runs of both"),
+    (lambda a, b: len(runs(a) & runs(b)) / len(runs(b)), "the runs of the other text"),
+    (lambda a, b: len(runs(a, 1) & runs(b, 1)) / len(runs(a, 1)), "single words"),
+    (
+        lambda a, b: (
+            sum(" ".join(a[i : i + 8]) in runs(b) for i in range(len(a) - 7)) / (len(a) - 7)
+        ),
+        "counts twice",
+    ),
+    (lambda a, b: len(runs(a[:-1]) & runs(b[:-1])) / len(runs(a[:-1])), "last run is missing"),
+    (
+        lambda a, b: len(tails(a) & tails(b)) / len(tails(a)),
+        "shorter than eight",
+    ),
+    (lambda a, b: len(tails(a, 8) & tails(b, 8)) / len(tails(a, 8)), "do not overlap"),
+    (lambda a, b: 0.5, "expected 0.6"),
+    (lambda a, b: len(runs(a) & runs(b)) / (len(a) and len(runs(a)) * (len(a) > 7)), "one run"),
+    (lambda a, b: RIGHT_SHARES[0](a, b) if len(a) > 7 else 0.0, "got 0 and 0"),
+    (lambda a, b: a + 1, "raised TypeError"),
+    (lambda a, b: runs(a), "should be a number"),
+]
+
+
+@pytest.mark.parametrize("function", RIGHT_SHARES)
+def test_a_right_share_is_accepted(function):
+    assert checks.share_seen(function) == "Right."
+
+
+@pytest.mark.parametrize(("function", "said"), WRONG_SHARES)
+def test_a_wrong_share_is_named(function, said):
+    answer = checks.share_seen(function)
+    assert answer.startswith("Not yet: ")
+    assert said in answer

@@ -12,6 +12,7 @@ q, k, v = torch.randn(3, 2, 3, 5, 4, generator=torch.Generator().manual_seed(0))
 allowed = torch.ones(5, 5).tril().bool()
 x, w, b = q.flatten(2), torch.randn(20, 20), torch.randn(20)
 scores = q @ k.mT / 2
+blocked = torch.arange(5) >= torch.tensor([[4], [3]])
 FAMILIES = {
     "weights": (
         mistakes.wrong_attention(q, k, None, allowed, width=12),
@@ -26,6 +27,14 @@ FAMILIES = {
     "splits": (
         {said: cut(x, 4) for said, cut in mistakes.WRONG_SPLITS.items()},
         mistakes.split(x, 4),
+    ),
+    "padding": (
+        mistakes.wrong_padding(scores, blocked),
+        scores.masked_fill(blocked[:, None, None], -torch.inf).softmax(-1),
+    ),
+    "joins": (
+        {"unswapped": mistakes.unswapped_join(q), "the other way": mistakes.join(q.flip(1))},
+        q.transpose(1, 2).flatten(2),
     ),
     "means": (
         mistakes.wrong_means(q, q > 0, "blocked", dim=2),

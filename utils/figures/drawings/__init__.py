@@ -12,8 +12,9 @@ Each picture is drawn twice, for a wide page and for a narrow one, and says in w
 ``embedding``   the vectors of a text, taken from a table
 ``loop``        a loop over heads, each with matrices of its own; ``sums`` heads that add up
 ``layers``      the layer; ``folding`` its heads in one product; ``blocks`` the block around it
-``splitting``   numbers split into heads, rightly and wrongly; weights packed in one matrix
-``packings``    its packed weights in three libraries
+``splitting``   numbers split into heads, rightly and wrongly
+``packings``    its packed weights, as libraries and models keep them
+``reading``     a text, and how much each word is read
 ``memory``      tiles, and the cache
 """
 
@@ -29,6 +30,7 @@ from utils.figures.drawings.masks import draw_mask, draw_scores_to_weights
 from utils.figures.drawings.memory import draw_cache, draw_tiles
 from utils.figures.drawings.packings import draw_packings
 from utils.figures.drawings.primitives import arrow, box, head_name, line, link, write
-from utils.figures.drawings.splitting import draw_packing, draw_splitting
+from utils.figures.drawings.reading import draw_reading
+from utils.figures.drawings.splitting import draw_splitting
 from utils.figures.drawings.sums import draw_sum_of_heads
 from utils.figures.drawings.tensors import grid, tensor

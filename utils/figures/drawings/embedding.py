@@ -31,7 +31,7 @@ def draw_embedding(
     ----------
     tokens : T names, at most four of them different
     vocabulary : V names
-    table : Tensor of shape (V, D), no number below 0 or above 1
+    table : Tensor of shape (vocab_size, D), no number below 0 or above 1
     features : D names, one for each column of the table
     names : what the table and the vectors of the text are called
 
@@ -56,7 +56,7 @@ def draw_embedding(
     def draw(axes: Axes, narrow: bool) -> None:
         cell = (min(46.0, 132.0 / len(features)), ROW)
         left = TOKEN + GAP * (0.7 if narrow else 1)
-        label = f"{names[0]} (V, D)"
+        label = f"{names[0]} (vocab_size, D)"
         places = _grid(axes, (left, 0), vocabulary, features, numbers, cell, label)
         for row, colour in colours.items():
             y = places.top + row * ROW

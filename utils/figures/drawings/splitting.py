@@ -1,9 +1,8 @@
-"""The numbers of a projection split into heads, rightly and wrongly; and weights packed in one."""
+"""The numbers of a projection split into heads, rightly and wrongly."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 from matplotlib.axes import Axes
 
@@ -16,13 +15,11 @@ from utils.figures.drawings.canvas import (
     shorten,
     text_width,
 )
-from utils.figures.drawings.primitives import box, colours_of_heads, head_name, write
-from utils.figures.drawings.tensors import tensor
+from utils.figures.drawings.primitives import box, colours_of_heads, write
 from utils.figures.palette import NOTE
 
 CELL = 26.0, 20.0  # width and height of a cell with a number, in points
 TITLE, NAME, APART = 44.0, 24.0, 14.0  # the room above all, above a head, between heads
-OWN, ROWS, SIDE = 2, 2, 13.0  # of packed weights: rows a head, columns a head, side of a cell
 
 
 def draw_splitting(tokens: Sequence[str], num_heads: int = 2, head_dim: int = 2) -> Picture:
@@ -46,7 +43,7 @@ def draw_splitting(tokens: Sequence[str], num_heads: int = 2, head_dim: int = 2)
     strips = [[row[h * head_dim :][:head_dim] for row in whole] for h in range(num_heads)]
     line = [range(n, n + head_dim) for n in range(0, T * D, head_dim)]
     pieces = [line[h * T : (h + 1) * T] for h in range(num_heads)]
-    named = [f"{word} {t}" for t, word in enumerate(tokens)]
+    named = list(tokens)
     margin = min(80.0, max(map(text_width, named)) + 8)
     stages = [
         ("projected", "(T, D)", [whole], ""),
@@ -95,52 +92,4 @@ def draw_splitting(tokens: Sequence[str], num_heads: int = 2, head_dim: int = 2)
         f"The {T * D} numbers of {T} tokens, {D} each, in the order in which they lie in memory. "
         f"By view and then transpose every head gets its own columns of all {T} tokens. By view "
         f"alone the rows of each head come from a piece of the text: {told}.",
-    )
-
-
-def draw_packing(num_heads: int = 2) -> Picture:
-    """Draw the weights of query, key and value in one matrix: as PyTorch packs them, and by head.
-
-    Parameters
-    ----------
-    num_heads : int, 1 to 6
-
-    Raises
-    ------
-    ValueError
-        if there are not as many colours
-    """
-    colours = colours_of_heads(num_heads)
-    heads = range(num_heads)
-    orders = [
-        ("query, key, value", "nn.MultiheadAttention", list(product("qkv", heads))),
-        ("head by head", "GPT-NeoX", [(name, h) for h in heads for name in "qkv"]),
-    ]
-
-    def draw(axes: Axes, narrow: bool) -> None:
-        columns = min(ROWS * num_heads, 8)
-        step = 165.0 if narrow else 230.0
-        for n, (title, whose, bands) in enumerate(orders):
-            left, y = n * step, 40.0
-            middle = left + columns * SIDE / 2
-            write(axes, (middle, 8), title, size=TEXT, bold=True)
-            write(axes, (middle, 26), whose, colour=NOTE)
-            last = bands[0]
-            for name, h in bands:
-                y += 5.0 if (name, h)[n] != last[n] else 0.0
-                last = name, h
-                band = tensor(axes, (left, y), (OWN, columns), colour=colours[h], cell=SIDE)
-                write(axes, (left - 8, band.west[1]), name, align="right")
-                y = band.bottom
-            write(axes, (middle, y + 14), "(3 D, D)", colour=NOTE)
-        if not narrow:
-            for h, colour in enumerate(colours):
-                head_name(axes, (2 * step - 60, 56 + 20 * h), f"head {h}", colour)
-
-    first, second = ("; ".join(f"{name} of head {h}" for name, h in b) for *_, b in orders)
-    return both(
-        draw,
-        f"Two matrices (3 D, D) of the same {3 * num_heads} bands of rows, D_head rows each. Left, "
-        f"as nn.MultiheadAttention packs them, from above: {first}. Right, head by head, as "
-        f"GPT-NeoX packs them: {second}.",
     )

@@ -38,6 +38,10 @@ def without_keepdim(scores, dim):
     return exponentials / exponentials.sum(dim)
 
 
+def with_a_pair(scores, dim):
+    return (scores - scores.max(dim, keepdim=True)).exp()
+
+
 def in_place(scores, dim):
     scores -= scores.amax(dim, keepdim=True)
     return scores.softmax(dim)
@@ -95,6 +99,7 @@ WRONG = {
         (without_keepdim, "keepdim=True"),
         (naive, "it overflows"),
         (lambda s, d: naive(s - s.max(), d), "far below the one maximum"),
+        (with_a_pair, "take its .values, or use amax"),
         (in_place, "changed the scores"),
         (torch.softmax, "PyTorch's softmax made them"),
         (lambda s, d: s.log_softmax(d).exp(), "PyTorch's softmax made them"),

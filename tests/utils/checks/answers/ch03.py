@@ -24,6 +24,12 @@ def filled_and_zeroed(scores, allowed):
     return filled(scores, allowed, torch.finfo(scores.dtype).min) * allowed
 
 
+def scores_kept(scores, allowed):
+    """Like the solution, with ``where``."""
+    kept = torch.where(allowed | ~rows(allowed), scores, -INF)
+    return torch.where(rows(allowed), kept.softmax(-1), 0)
+
+
 def additive(scores, allowed):
     """Zeros come out of an empty row, but the gradient is NaN."""
     added = torch.zeros_like(scores).masked_fill(~allowed, -INF)
@@ -39,9 +45,14 @@ def uniform_where_empty(scores, allowed):
     return filled(scores, allowed, torch.finfo(scores.dtype).min)
 
 
+def words(lengths, T):
+    """True where a word stands, padded on the left: (B, T)."""
+    return torch.arange(T) >= T - lengths[:, None]
+
+
 def merged(lengths, T):
     """Lengths and causality together, a True where the query may attend."""
-    return (torch.arange(T) < lengths[:, None])[:, None] & causal(T)
+    return words(lengths, T)[:, None] & causal(T)
 
 
 def causal(T):
@@ -49,14 +60,17 @@ def causal(T):
 
 
 def by_loops(lengths, T):
-    rows = [[[s < n and s <= t for s in range(T)] for t in range(T)] for n in lengths.tolist()]
+    rows = [[[T - n <= s <= t for s in range(T)] for t in range(T)] for n in lengths.tolist()]
     return torch.tensor(rows)
 
 
 def shorter(lengths, T):
-    return torch.stack(
-        [torch.arange(T) < (torch.arange(T) + 1).clamp(max=n)[:, None] for n in lengths]
-    )
+    return torch.stack([causal(T).index_fill(1, torch.arange(T - n), False) for n in lengths])
+
+
+def both_ways(lengths, T):
+    """Padding blocked as a query, too; its rows have no key anyhow."""
+    return words(lengths, T)[:, :, None] & merged(lengths, T)
 
 
 def negative(x, s):
@@ -65,6 +79,10 @@ def negative(x, s):
 
 def plus_one(x, s):
     return x + (torch.arange(len(x))[:, None] == s)
+
+
+def to_nan(x, s):
+    return x.masked_fill(torch.arange(len(x))[:, None] == s, float("nan"))
 
 
 def in_place(x, s):
@@ -126,8 +144,9 @@ RIGHT = {
         merged,
         by_loops,
         shorter,
-        lambda n, T: masks.valid_length_mask(n, T)[:, None] & masks.causal_mask(T, T),
-        lambda n, T: ~((torch.arange(T) >= n.view(-1, 1, 1)) | ~causal(T)),
+        both_ways,
+        lambda n, T: words(n, T)[:, None] & masks.causal_mask(T, T),
+        lambda n, T: ~((torch.arange(T) < T - n.view(-1, 1, 1)) | ~causal(T)),
         lambda n, T: torch.einsum("bs,ts->bts", merged(n, T)[:, -1].int(), causal(T).int()).bool(),
     ],
     ch03.causal_mask: [
@@ -136,33 +155,33 @@ RIGHT = {
         lambda T, S: ~torch.ones(T, S).bool().triu(S - T + 1),
         lambda T, S: masks.valid_length_mask(torch.arange(S - T + 1, S + 1), S),
     ],
-    ch03.masked_softmax: [masks.masked_softmax, filled_and_zeroed, divided],
+    ch03.masked_softmax: [masks.masked_softmax, filled_and_zeroed, divided, scores_kept],
     ch03.leaks_and_walls: [verdict, by_gradient],
 }
 
 WRONG = {
     ch03.causal_padding_mask: [
-        (lambda n, T: masks.valid_length_mask(n, T), "no causal part, and one axis too few"),
-        (lambda n, T: masks.valid_length_mask(n, T)[:, None].expand(-1, T, -1), "no causal part"),
-        (lambda n, T: masks.valid_length_mask(n, T) & causal(T), "lack the axis of the queries"),
+        (lambda n, T: words(n, T), "no causal part, and one axis too few"),
+        (lambda n, T: words(n, T)[:, None].expand(-1, T, -1), "no causal part"),
+        (lambda n, T: words(n, T) & causal(T), "lack the axis of the queries"),
         (lambda n, T: causal(T), "no padding part, and no axis of texts"),
         (lambda n, T: causal(T).expand(len(n), T, T), "no padding part"),
         (lambda n, T: ~merged(n, T), "wrong way round"),
-        (lambda n, T: masks.valid_length_mask(n, T)[:, None] | causal(T), "both have to allow it"),
-        (lambda n, T: masks.valid_length_mask(n, T)[:, None] & ~causal(T), "only the causal part"),
-        (lambda n, T: ~masks.valid_length_mask(n, T)[:, None] & causal(T), "only the padding"),
-        (lambda n, T: masks.valid_length_mask(n, T)[:, :, None] & causal(T), "blocks its queries"),
-        (lambda n, T: masks.valid_length_mask(n, T)[:, None] & causal(T).T, "the later keys"),
+        (lambda n, T: words(n, T)[:, None] | causal(T), "both have to allow it"),
+        (lambda n, T: words(n, T)[:, None] & ~causal(T), "only the causal part"),
+        (lambda n, T: ~words(n, T)[:, None] & causal(T), "only the padding"),
+        (lambda n, T: words(n, T)[:, :, None] & causal(T), "blocks its queries"),
+        (lambda n, T: words(n, T)[:, None] & causal(T).T, "the later keys"),
         (lambda n, T: merged(n, T) & causal(T).tril(-1), "from its own key"),
         (
-            lambda n, T: masks.valid_length_mask(n, T)[:, None] & torch.ones(T, T).bool().tril(1),
+            lambda n, T: words(n, T)[:, None] & torch.ones(T, T).bool().tril(1),
             "one key too far ahead",
         ),
         (lambda n, T: merged(n + 1, T), "one key too many"),
-        (lambda n, T: merged(n - 1, T), "blocks the last word"),
-        (lambda n, T: masks.valid_length_mask(n, T).flip(1)[:, None] & causal(T), "words stand"),
+        (lambda n, T: merged(n - 1, T), "blocks the first word"),
+        (lambda n, T: masks.valid_length_mask(n, T)[:, None] & causal(T), "words stand last"),
         (lambda n, T: merged(n, T).long(), "dtype torch.int64"),
-        (lambda n, T: merged(n, T).logical_xor(torch.eye(T).bool()), "at [0, 0, 0]: blocked inst"),
+        (lambda n, T: merged(n, T).logical_xor(torch.eye(T).bool()), "at [0, 0, 0]: allowed inst"),
         (lambda n, T: merged(n, T) | torch.eye(T).bool(), "allowed instead of blocked"),
         (lambda n, T: merged(n, T)[0], "has shape (3, 3); expected (3, 3, 3)"),
         (lambda n, T: merged(n, T).tolist(), "should be a tensor; got list"),
@@ -180,6 +199,7 @@ WRONG = {
         (lambda T, S: causal(S)[-T:].T, "axes are swapped"),
         (lambda T, S: causal(S)[-T:] * 1.0, "dtype torch.float32"),
         (lambda T, S: torch.zeros(T, S).bool(), "blocked instead of allowed"),
+        (lambda T, S: torch.ones(T, S).bool(), "allows every key"),
     ],
     ch03.masked_softmax: [
         (lambda s, a: s.softmax(-1), "mask is not used"),
@@ -195,12 +215,18 @@ WRONG = {
         (lambda s, a: filled(s.float(), a, -1e30) * a, "with a finite number"),
         (lambda s, a: filled(s, a, -100.0) * rows(a), "blocked keys get weight"),
         (lambda s, a: filled(s, a, -1e9) * rows(a), "blocked keys get weight"),
-        (lambda s, a: filled(s, a, INF) * a, "entries that are NaN"),
+        (lambda s, a: filled(s, a, INF) * a, "or a fill with +inf"),
         (renormalised, "divide by the new sum"),
         (lambda s, a: renormalised(s, a).nan_to_num(), "block before the softmax"),
         (renormalised_safely, "block before the softmax"),
         (uniform_where_empty, "attends to all keys alike"),
+        (lambda s, a: filled(s, a | ~rows(a), -INF), "keeps its weights; set it to 0"),
+        (lambda s, a: (s + (1 - a.float()) * -INF).softmax(-1), "as 0 times -inf is"),
+        (lambda s, a: (s + a.float()).softmax(-1), "added as 0 and 1"),
         (additive, "the gradient that reaches the scores is NaN"),
+        (lambda s, a: filled(s, a, -INF).nan_to_num(), "on the way back Softmax gives NaN"),
+        (lambda s, a: torch.where(rows(a), filled(s, a, -INF), 0), "between the two would get it"),
+        (lambda s, a: filled(s, a, -1e9).nan_to_num(), "attends to all keys alike"),
         (exponentials, "for scores around 90 has 19 entries that are NaN"),
         (half_a_gradient, "the gradient through the result is wrong"),
     ],
@@ -213,6 +239,7 @@ WRONG = {
         (lambda f, x, m: verdict(f, x, m, ask=lambda x, y: (x, y, x)), "change the value too"),
         (lambda f, x, m: verdict(f, x, m, changed=in_place), "the changes pile up"),
         (lambda f, x, m: verdict(f, x, m, changed=plus_one), "change the token to a random"),
+        (lambda f, x, m: verdict(f, x, m, changed=to_nan), "0 times NaN is NaN"),
         (lambda f, x, m: (moved(f, x).sum(), (~moved(f, x)).sum()), "all pairs that move"),
         (lambda f, x, m: [(moved(f, x) != m).sum()] * 2, "leaks and walls apart"),
         (lambda f, x, m: [n / 16 for n in verdict(f, x, m)], "these are shares"),

@@ -23,6 +23,11 @@ def split_by_slices(x, H):
     return torch.stack([x[..., h * size : (h + 1) * size] for h in range(H)], dim=-3)
 
 
+def split_three_axes(x, H):
+    B, T, D = x.shape
+    return x.view(B, T, H, D // H).transpose(1, 2)
+
+
 def untransposed(x, H):
     *lead, T, D = x.shape
     return x.reshape(*lead, H, T, D // H)
@@ -115,40 +120,49 @@ def stack_with_a_fresh(first, second, keep=("weight",)):
     return both
 
 
-# A test that tells right layers from wrong ones.
+# A test that says which transpose is missing.
 
 
-def text(*tokens, seed=1):
-    words = torch.randn(4, 8, generator=torch.Generator().manual_seed(seed))
-    return words[list(tokens)].unsqueeze(0)  # (1, T, D)
+def text(seed=1, T=4, dtype=torch.float32):
+    return torch.randn(1, T, 8, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
-def equal_words(layer, x=None):
-    x = text(0, 1, 0, 2) if x is None else x
-    output = layer(x)
-    return torch.allclose(output[:, 0], output[:, 2], atol=1e-5)
+def by_tables(layer, atol=1e-5, dtype=torch.float32):
+    """Look which queries and which tokens of the text the first output depends on."""
+    x, other = text(dtype=dtype), text(seed=2, dtype=dtype)
+    before = layer(x, x)
+    asked, read = [], []
+    for j in range(4):
+        changed = torch.where(torch.arange(4).eq(j)[:, None], other, x)
+        for found, after in ((asked, layer(changed, x)), (read, layer(x, changed))):
+            found.append(bool((after - before)[0, 0].abs().max() > atol))
+    if sum(asked) == 1:
+        return "none" if all(read) else "both"
+    return "join" if asked[1] else "split"
+
+
+def by_equal_tokens(layer):
+    """Tell by a text of the tokens a, a, b, b, which outputs are equal, and change b."""
+    x = text()[:, [0, 0, 1, 1]]
+    output = layer(x, x)[0]
+    if torch.allclose(output[0], output[2], atol=1e-5):
+        return "split"
+    if not torch.allclose(output[0], output[1], atol=1e-5):
+        return "join"
+    same = torch.allclose(layer(x, text()[:, [0, 0, 2, 2]])[0, 0], output[0], atol=1e-5)
+    return "both" if same else "none"
+
+
+def equal_words(layer):
+    x = text()[:, [0, 1, 0, 2]]
+    output = layer(x, x)
+    return "none" if torch.allclose(output[:, 0], output[:, 2], atol=1e-5) else "both"
 
 
 def exactly_equal_words(layer):
-    output = layer(text(0, 1, 0, 2))
-    return torch.equal(output[:, 0], output[:, 2])
-
-
-def shuffled(layer):
-    x, order = text(0, 1, 2, 3, 1), torch.tensor([3, 0, 4, 2, 1])
-    return bool((layer(x[:, order]) - layer(x)[:, order]).abs().max() < 1e-5)
-
-
-def shuffled_in_double(layer):
-    x, order = text(0, 1, 2, 3).double(), [0, 2, 1, 3]
-    return torch.isclose(layer(x[:, order]), layer(x)[:, order]).all()
-
-
-def everything_moves(layer):
-    x = text(0, 1, 2, 3)
-    changed = x.clone()
-    changed[:, 3] += 1
-    return bool(((layer(changed) - layer(x)).abs().amax(-1) > 1e-6).all())
+    x = text()[:, [0, 1, 0, 2]]
+    output = layer(x, x)
+    return "none" if torch.equal(output[:, 0], output[:, 2]) else "split"
 
 
 # The whole layer.
@@ -223,8 +237,21 @@ def masked_late(scores, blocked):
     return scores.softmax(-1) * ~blocked[:, None, None]
 
 
-def along(*shape):
-    return lambda scores, blocked: scores.masked_fill(blocked.view(shape), -torch.inf).softmax(-1)
+def along(*shape, fill=-torch.inf):
+    return lambda scores, blocked: scores.masked_fill(blocked.view(shape), fill).softmax(-1)
+
+
+def along_as_it_is(scores, blocked):
+    return scores.masked_fill(blocked, -torch.inf).softmax(-1)
+
+
+def both_axes(scores, blocked, fill=-torch.inf):
+    mask = blocked[:, None, None] | blocked[:, None, :, None]
+    return scores.masked_fill(mask, fill).softmax(-1)
+
+
+def added(scores, blocked):
+    return (scores - 1e9 * blocked[:, None, None]).softmax(-1)
 
 
 def over(dim):
@@ -244,8 +271,18 @@ def no_out_proj(x, w_in, b_in, w_out, b_out, *rest):
 RIGHT = {
     ch05.split_heads: [split, split_by_reshape, split_by_slices],
     ch05.stack_projections: [stack, stack_by_slices, stack_by_parameter],
-    ch05.keeps_tokens_apart: [equal_words, shuffled, shuffled_in_double],
-    ch05.efficient_layer: [layer, layer_by_torch, layer_fused, layer_by_einsum],
+    ch05.missing_transpose: [
+        by_tables,
+        by_equal_tokens,
+        wrong(by_tables, atol=1e-9, dtype=torch.float64),
+    ],
+    ch05.efficient_layer: [
+        layer,
+        layer_by_torch,
+        layer_fused,
+        layer_by_einsum,
+        wrong(layer, weigh=added),
+    ],
 }
 
 WRONG = {
@@ -256,7 +293,9 @@ WRONG = {
         (lambda x, H: x.unflatten(-1, (H, -1)), "behind the token axis"),
         (lambda x, H: x.unflatten(-1, (H, -1)).transpose(1, 2), "count from the end"),
         (lambda x, H: None, "should be a tensor; got NoneType"),
+        (lambda x, H: x.unflatten(-1, (H, -1)).transpose(-1, -2), "the last two axes are swapped"),
         (lambda x, H: x.view(2, 3, 4, 5), "your code raised"),
+        (split_three_axes, "any number of axes in front"),
     ],
     ch05.stack_projections: [
         (wrong(stack, parts=lambda a, b: (b, a)), "second projection comes first"),
@@ -271,18 +310,16 @@ WRONG = {
         (wrong(stack_with_a_fresh, keep=("bias",)), "the weight is still the one"),
         (wrong(stack_with_a_fresh, keep=()), "neither weight nor bias is copied"),
     ],
-    ch05.keeps_tokens_apart: [
-        (
-            lambda layer: layer(text(0, 1, 2, 3)).shape == (1, 4, 8),
-            "your test lets a layer that splits and joins by view alone through",
-        ),
-        (everything_moves, "that only splits by view alone through"),
-        (wrong(equal_words, x=text(0, 0, 0, 0)), "joins by view alone through"),
-        (lambda layer: False, "refuses a right layer"),
+    ch05.missing_transpose: [
+        (lambda layer: "none", "only splits by view alone your test says 'none'"),
         (exactly_equal_words, "compare with torch.allclose"),
-        (lambda layer: layer(text(0, 1)), "True or False; got Tensor of shape (1, 2, 8)"),
-        (lambda layer: None, "True or False; got NoneType"),
-        (lambda layer: layer(text(0, 1) @ torch.ones(3, 3)), "your code raised"),
+        (equal_words, "answers the questions of tokens 0 and 2"),
+        (lambda layer: by_tables(layer).replace("split", "join"), "questions of tokens 0 and 2"),
+        (lambda layer: by_tables(layer).replace("join", "split"), "questions of tokens 0 and 1"),
+        (lambda layer: by_tables(layer).replace("both", "none"), "from how much of the text"),
+        (lambda layer: by_tables(layer) == "none", "one of none, split, join, both; got True"),
+        (lambda layer: None, "one of none, split, join, both; got None"),
+        (lambda layer: layer(torch.ones(3, 3), torch.ones(3, 3)), "your code raised"),
     ],
     ch05.efficient_layer: [
         (unsplit, "the heads are not split"),
@@ -311,7 +348,12 @@ WRONG = {
         (wrong(layer, weigh=filled_with_0), "fill with -inf"),
         (wrong(layer, weigh=masked_late), "comes after the softmax"),
         (wrong(layer, weigh=along(2, 1, 5, 1)), "meets the queries"),
+        (wrong(layer, weigh=along(2, 1, 5, 1, fill=-1e9)), "meets the queries, and -1e9 hides it"),
+        (wrong(layer, weigh=both_axes), "queries as well as keys; block the keys alone"),
+        (wrong(layer, weigh=wrong(both_axes, fill=-1e9)), "queries as well as keys, and -1e9"),
         (wrong(layer, weigh=along(1, 2, 1, 5)), "meets head b"),
+        (wrong(layer, weigh=along_as_it_is), "does not fit the scores, (B, H, T, T)"),
+        (lambda x, w, b, *a: layer(x, w, b[:4], *a), "your code raised"),
         (lambda *a: layer(*a[:-1], ~a[-1]), "wrong way round"),
         (lambda *a: layer(*a[:-1], torch.zeros_like(a[-1])), "mask is not used"),
         (no_out_proj, "last projection is missing"),

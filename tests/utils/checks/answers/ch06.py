@@ -112,6 +112,11 @@ def with_error(measure):
     return solve
 
 
+def with_undivided_error(scores, r):
+    q, k, _ = pair(scores, r)
+    return q, k, (scores - q @ k.T).norm()
+
+
 def pair_shared_out(scores, r):
     """The root of the singular values on either side, in two dtypes."""
     U, sizes, Vh = torch.linalg.svd(scores.double(), full_matrices=False)
@@ -146,6 +151,8 @@ WRONG = {
         (three_by_head, "q, k and v grow with num_heads"),
         (heads_as_wide_as_the_model, "each head is D wide here"),
         (by_chance, "for D = 12, H = 3, kdim = 5, vdim = 8, bias = True, the count"),
+        (lambda D, H, k, v, b: 3 * D * D, "three square matrices"),
+        (lambda D, H, k, v, b: count(D, H, k, v, b) - D * D + D * v, "whatever vdim is"),
         (lambda *a: count(*a) + 1, "1,050,625; expected 1,050,624"),
         (lambda *a: None, "should be a number; got NoneType"),
     ],
@@ -191,6 +198,14 @@ WRONG = {
             "meet only keys",
         ),
         (lambda B, *a: (work(B, *a)[0], work(1, *a)[1]), "B, is missing"),
+        (
+            lambda B, T, S, D, H: (work(B, T, S, D, H)[0], B * D * T * (T + S)),
+            "the scores, too, are T * S",
+        ),
+        (
+            lambda B, T, S, D, H: (work(B, T, S, D, H)[0], B * T * S * (2 * D + H)),
+            "the softmax is in the count",
+        ),
         (lambda *a: sum(work(*a)), "should return two numbers"),
         (lambda *a: (work(*a)[0], 1), "attention's work is 1; expected"),
     ],
@@ -205,6 +220,7 @@ WRONG = {
         (with_error(lambda s, off: off.square().mean()), "a mean of squares"),
         (with_error(lambda s, off: off.square().mean().sqrt()), "the root of the mean"),
         (with_error(lambda s, off: (s - off).norm()), "what is kept"),
+        (with_undivided_error, "before it is divided"),
         (wrong(pair, error=torch.max), "largest singular value left out"),
         (wrong(pair, error=torch.sum), "sum their squares"),
         (wrong(pair, error=lambda left: 0), "the error is 0; expected"),

@@ -1,11 +1,44 @@
 """The checks of chapter 7 accept what is right, however written, and name what is wrong."""
 
 import math
+from itertools import permutations
 
+import numpy as np
 import torch
 
 from utils.attention import ALiBi, RotaryPositionalEncoding, SinusoidalPositionalEncoding
 from utils.checks import ch07
+
+# Equivariance.
+
+
+def by_shuffles(function, orders=None, tolerance=1e-4, moved=True):
+    for _ in range(10):
+        x = torch.randn(6, 4)
+        order = torch.randperm(6) if orders is None else torch.tensor(orders)
+        expected = function(x)[order] if moved else function(x)
+        if (function(x[order]) - expected).abs().max() > tolerance:
+            return False
+    return True
+
+
+def by_all_orders(function):
+    x = torch.randn(4, 3).double()
+    gaps = [
+        (function(x[list(o)]) - function(x)[list(o)]).abs().max() for o in permutations(range(4))
+    ]
+    return torch.stack(gaps).max() < 1e-6
+
+
+def by_exchanges(function):
+    x = torch.randn(5, 4)
+    for i in range(4):
+        order = torch.arange(5)
+        order[[i, i + 1]] = order[[i + 1, i]]
+        if not np.allclose(function(x[order]).numpy(), function(x)[order].numpy(), atol=1e-5):
+            return np.bool_(False)
+    return np.bool_(True)
+
 
 # The table.
 
@@ -52,6 +85,12 @@ def shift(k, D, turn=lambda i, D: 10_000 ** (-2 * i / D)):
     return R
 
 
+def shift_by_fitting(k, D, dtype=torch.float64, n=2000):
+    start = max(0, -k)
+    rows = SinusoidalPositionalEncoding(D).table(start + abs(k) + n, dtype)
+    return torch.linalg.lstsq(rows[start : start + n], rows[start + k : start + k + n]).solution.T
+
+
 def shift_by_complex_numbers(k, D):
     turns = torch.polar(torch.ones(D // 2), k * 10_000 ** -(torch.arange(0, D, 2) / D))
     columns = torch.view_as_complex(torch.eye(D).view(D, D // 2, 2)) * turns.conj()
@@ -92,6 +131,13 @@ def rotate_neighbours(x, positions):
     return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
 
 
+def turned(x, positions, power=1.0, sign=1, swap=False):
+    angles = positions.unsqueeze(-1) * 10_000 ** -(power * torch.arange(4) / 4)
+    cos, sin = (angles.sin(), angles.cos()) if swap else (angles.cos(), angles.sin())
+    first, second = x[..., :4], x[..., 4:]
+    return torch.cat([first * cos - second * sin, first * sin + sign * second * cos], dim=-1)
+
+
 # The bias.
 
 
@@ -111,19 +157,33 @@ def bias_of_the_package(H, T, S):
 
 
 RIGHT = {
+    ch07.is_equivariant: [by_shuffles, by_all_orders, by_exchanges],
     ch07.sinusoidal_table: [table, table_of_the_package, table_with_numbers],
-    ch07.shift_matrix: [shift, shift_by_complex_numbers, shift_by_powers],
+    ch07.shift_matrix: [shift, shift_by_complex_numbers, shift_by_powers, shift_by_fitting],
     ch07.rotate_at: [rotate, rotate_by_complex_numbers, rotate_a_long_sequence],
     ch07.alibi_bias: [bias, bias_by_broadcasting, bias_of_the_package],
 }
 
 WRONG = {
+    ch07.is_equivariant: [
+        (lambda f: True, "tokens with their positions added"),
+        (lambda f: None, "return True or False"),
+        (lambda f: by_shuffles(f, moved=False), "in the new order"),
+        (lambda f: by_shuffles(f, tolerance=0.0), "room for rounding"),
+        (lambda f: by_shuffles(f, [5, 4, 3, 2, 1, 0]), "only read backwards"),
+        (lambda f: by_shuffles(f, [1, 2, 3, 4, 5, 0]), "in a circle"),
+        (lambda f: by_shuffles(f, [1, 0, 2, 3, 4, 5]), "doubling the last token"),
+        (lambda f: by_shuffles(f, [0, 2, 1, 5, 3, 4]), "doubling the first token"),
+        (lambda f: by_shuffles(f, [1, 0, 2, 3, 5, 4], 1e9), "positions added"),
+    ],
     ch07.sinusoidal_table: [
         (lambda length, D: table(length, D, first=1), "count positions from 0"),
         (lambda length, D: table(length, D, power=0.5), "you have i/D"),
         (lambda length, D: table(length, D, swap=True), "changed places"),
         (one_frequency_each, "sine and cosine share one"),
         (in_halves, "they alternate with the cosines"),
+        (lambda length, D: table(length, D, power=-1.0), "exponent is negative"),
+        (lambda length, D: table(length, D, power=0.0), "frequency is missing"),
     ],
     ch07.shift_matrix: [
         (lambda k, D: shift(-k, D), "this moves by -k"),
@@ -131,12 +191,19 @@ WRONG = {
         (lambda k, D: shift(1, D), "by one position, whatever k is"),
         (lambda k, D: shift(k, D, lambda i, D: 1), "turn by the same angle"),
         (lambda k, D: shift(k, D) * torch.eye(D), "no sines were found"),
+        (lambda k, D: shift_by_fitting(k, D, torch.float32, 100), "only nearly"),
     ],
     ch07.rotate_at: [
         (lambda x, positions: x, "nothing is rotated"),
         (lambda x, positions: rotate(x, torch.arange(3)), "the positions are not used"),
         (lambda x, positions: rotate(x, positions, way=-1), "turned the wrong way"),
         (rotate_neighbours, "not (2i, 2i + 1)"),
+        (lambda x, p: turned(x, p, power=0.5), "you have i/D_head"),
+        (lambda x, p: turned(x, p, power=-1.0), "exponent is negative"),
+        (lambda x, p: turned(x, p, power=0.0), "at one speed"),
+        (lambda x, p: turned(x, p + 1), "count from 0"),
+        (lambda x, p: turned(x, p, swap=True), "changed places"),
+        (lambda x, p: turned(x, p, sign=-1), "one sign is wrong"),
     ],
     ch07.alibi_bias: [
         (lambda *sizes: -bias(*sizes), "far keys should lose"),
@@ -145,6 +212,9 @@ WRONG = {
         (lambda *sizes: bias(*sizes, lambda h, H: 2 ** (-8 * h / H)), "not 1"),
         (lambda *sizes: bias(*sizes, lambda h, H: 0.5 ** (h + 1)), "only for 8 heads"),
         (lambda *sizes: bias(*sizes).flip(0), "head 0 has the largest"),
+        (lambda *sizes: bias(*sizes, distance=lambda t, s: -s), "only under a causal mask"),
+        (lambda *sizes: bias(*sizes, distance=lambda t, s: s), "key's place alone"),
+        (lambda *sizes: bias(*sizes, lambda h, H: 2 ** (8 * (h + 1) / H)), "are negative"),
         (lambda *sizes: bias(*sizes).permute(1, 2, 0), "should come first"),
         (lambda *sizes: bias(*sizes, lambda h, H: 1.0), "multiply it by each head's slope"),
     ],

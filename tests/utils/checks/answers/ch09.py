@@ -5,62 +5,96 @@ import torch
 from utils.checks import ch09
 
 
-def ablate(joined, head, H):
-    heads = joined.unflatten(-1, (H, -1)).clone()
-    heads[:, :, head] = 0
-    return heads.flatten(-2)
+def without(weights, values, gone):
+    kept = weights * ~gone
+    return ((kept / kept.sum(-1, keepdim=True)).unsqueeze(1) @ values).squeeze(1)
 
 
-def ablate_by_mask(joined, head, H):
-    size = joined.shape[-1] // H
-    return joined * (torch.arange(joined.shape[-1]) // size != head)
+def without_by_index(weights, values, gone):
+    kept = weights[:, ~gone]
+    return torch.einsum("hs,hsd->hd", kept, values[:, ~gone]) / kept.sum(1)[:, None]
 
 
-def ablate_by_cat(joined, head, H):
-    parts = [p * (h != head) for h, p in enumerate(joined.chunk(H, dim=-1))]
-    return torch.cat(parts, dim=-1)
+def without_by_algebra(weights, values, gone):
+    a = weights[:, gone].sum(1, keepdim=True)
+    whole = (weights[..., None] * values).sum(1)
+    return (whole - (weights[:, gone, None] * values[:, gone]).sum(1)) / (1 - a)
 
 
-def ablate_in_place(joined, head, H):
-    joined.unflatten(-1, (H, -1))[:, :, head] = 0
-    return joined
+def without_by_logs(weights, values, gone):
+    kept = weights.log().masked_fill(gone, -torch.inf).softmax(-1)
+    return (kept[..., None] * values).sum(1)
 
 
-def ablate_strided(joined, head, H):
-    heads = joined.unflatten(-1, (-1, H)).clone()
-    heads[..., head] = 0
-    return heads.flatten(-2)
+def without_by_loop(weights, values, gone):
+    rows = []
+    for a, v in zip(weights, values, strict=True):
+        left = [j for j in range(len(a)) if not gone[j]]
+        rows.append(sum(a[j] * v[j] for j in left) / sum(a[j] for j in left))
+    return torch.stack(rows)
 
 
-def keep_one(joined, head, H):
-    return joined - ablate(joined, head, H)
+def without_in_place(weights, values, gone):
+    weights[:, gone] = 0
+    weights /= weights.sum(-1, keepdim=True)
+    return torch.einsum("hs,hsd->hd", weights, values)
 
 
-def remove(joined, head, H):
-    return torch.cat([p for h, p in enumerate(joined.chunk(H, -1)) if h != head], dim=-1)
+def mix(a, values):
+    return torch.einsum("hs,hsd->hd", a, values)
 
 
-def gradient(losses_of, B, H, value=1.0):
-    masks = torch.full((B, H), value, requires_grad=True)
-    return torch.autograd.grad(losses_of(masks).sum(), masks)[0]
+def one_by_one(weights, values, gone):
+    whole = mix(weights, values)
+    out = whole.clone()
+    for j in gone.nonzero().flatten():
+        a = weights[:, j, None]
+        out += a / (1 - a) * (whole - values[:, j])
+    return out
 
 
-def importance(losses_of, B, H):
-    return gradient(losses_of, B, H).abs().mean(dim=0)
+def softmax_again(weights, values, gone):
+    return mix(weights.masked_fill(gone, -torch.inf).softmax(-1), values)
 
 
-def importance_by_loop(losses_of, B, H):
-    total = torch.zeros(H)
-    for b in range(B):
-        masks = torch.ones(B, H, requires_grad=True)
-        losses_of(masks)[b].backward()
-        total += masks.grad[b].abs() / B
-    return total
+def to_mean(heads, h):
+    changed = heads.clone()
+    changed[:, h] = heads[:, h].mean(0)
+    return changed
 
 
-def importance_by_func(losses_of, B, H):
-    jacobian = torch.func.jacrev(losses_of)(torch.ones(B, H))  # (B, B, H)
-    return torch.stack([jacobian[b, b].abs() for b in range(B)]).mean(0)
+def to_mean_by_where(heads, h):
+    own = torch.arange(heads.shape[1])[:, None] == h
+    return torch.where(own, heads.mean(0, keepdim=True), heads)
+
+
+def to_mean_by_cat(heads, h):
+    mean = heads[:, h : h + 1].mean(0, keepdim=True).expand(len(heads), -1, -1)
+    return torch.cat([heads[:, :h], mean, heads[:, h + 1 :]], dim=1)
+
+
+def to_mean_in_place(heads, h):
+    heads[:, h] = heads[:, h].mean(0)
+    return heads
+
+
+def with_the_old_weights(weights, values, gone):
+    head = mix(weights, values)
+    for j in gone.nonzero().flatten():
+        a = weights[:, j, None]
+        head = (head - a * values[:, j]) / (1 - a)
+    return head
+
+
+def put(by, where=None):
+    """Make a function that puts something of the heads at a place."""
+
+    def wrong(heads, h):
+        changed = heads.clone()
+        changed[(slice(None), h) if where is None else where(h)] = by(heads, h)
+        return changed
+
+    return wrong
 
 
 def cut(q, out, head, H):
@@ -89,9 +123,9 @@ def cut_query_only(q, out, head, H):
     return cut(q, out, head, H)[0], out
 
 
-def cut_rows_of_both(q, out, head, H):
-    q, out = cut(q, out, head, H)
-    return q, out.T
+def cut_number(q, out, head, H):
+    kept = torch.arange(len(q)) != head
+    return q[kept], out[:, kept]
 
 
 def zero_instead(q, out, head, H):
@@ -99,51 +133,72 @@ def zero_instead(q, out, head, H):
     return q * kept.unsqueeze(1), out * kept
 
 
-def confidence(weights, padding):
-    return weights.amax(-1).transpose(1, 2)[~padding].mean(dim=0)
+def lengths(weights, values, w_o):
+    return (weights[..., None] * (values @ w_o)).sum(0).norm(dim=-1)
 
 
-def confidence_by_sum(weights, padding):
-    keep = (~padding).to(weights.dtype)
-    return torch.einsum("bht,bt->h", weights.max(dim=-1).values, keep) / keep.sum()
+def lengths_by_einsum(weights, values, w_o):
+    return torch.einsum("hs,hse,hed->sd", weights, values, w_o).square().sum(-1).sqrt()
 
 
-def confidence_by_loop(weights, padding):
-    rows = [weights[b, :, t].amax(-1) for b, t in (~padding).nonzero().tolist()]
-    return torch.stack(rows).mean(0)
+def lengths_by_joining(weights, values, w_o):
+    joined = (weights[..., None] * values).transpose(0, 1).flatten(1)
+    return torch.linalg.vector_norm(joined @ w_o.flatten(0, 1), dim=1)
 
 
-def confidence_by_document(weights, padding):
-    found = [w[:, ~p].amax(-1).mean(-1) for w, p in zip(weights, padding, strict=True)]
-    return torch.stack(found).mean(0)
+def added(weights, values, w_o):
+    return weights[..., None] * (values @ w_o)
 
 
 RIGHT = {
-    ch09.ablate_head: [ablate, ablate_by_mask, ablate_by_cat],
-    ch09.mask_gradient: [importance, importance_by_loop, importance_by_func],
+    ch09.without_word: [
+        without,
+        without_by_index,
+        without_by_algebra,
+        without_by_logs,
+        without_by_loop,
+    ],
+    ch09.ablate_to_mean: [to_mean, to_mean_by_where, to_mean_by_cat],
     ch09.cut_head: [cut, cut_by_mask, cut_by_cat],
-    ch09.confidence: [confidence, confidence_by_sum, confidence_by_loop],
+    ch09.lengths: [lengths, lengths_by_einsum, lengths_by_joining],
 }
 
 WRONG = {
-    ch09.ablate_head: [
-        (lambda x, *_: x, "nothing was set"),
-        (ablate_in_place, "the input was changed"),
-        (ablate_strided, "heads mixed up"),
-        (keep_one, "all other heads are gone"),
-        (remove, "keep the shape"),
-        (lambda x, h, H: ablate(x, h - 1, H), "counted from 0"),
-        (lambda x, h, H: ablate(x, h, x.shape[-1]), "one number"),
-        (lambda x, h, H: ablate(x, h, H) + 1, "wrong at"),
+    ch09.without_word: [
+        (lambda w, v, g: mix(w, v), "nothing was left out"),
+        (lambda w, v, g: mix(w * ~g, v), "do not sum to one"),
+        (lambda w, v, g: mix(w * g, v), "those that stay were asked"),
+        (lambda w, v, g: without(w, v, ~g), "the wrong way round"),
+        (lambda w, v, g: mix(w * ~g, v) / (w * g).sum(-1, True), "by the sum of what goes"),
+        (lambda w, v, g: mix(w * ~g, v) * (w * ~g).sum(-1, True), "multiplied by its sum"),
+        (lambda w, v, g: mix(w * ~g, v) / (w * ~g).sum(-1).mean(), "one sum is used"),
+        (lambda w, v, g: mix(w * ~g, v) / (w * ~g).sum(), "sums are added up"),
+        (lambda w, v, g: mix(w * ~g / (w * ~g).sum(0).clamp(1e-9), v), "over the heads"),
+        (lambda w, v, g: v[:, ~g].mean(1), "the plain mean"),
+        (softmax_again, "a second softmax"),
+        (one_by_one, "left out alone"),
+        (with_the_old_weights, "with the old a_j"),
+        (lambda w, v, g: without(w, v, g) - mix(w, v), "this is the change"),
+        (without_in_place, "the input was changed"),
+        (lambda w, v, g: without(w, v, g) + 1, "wrong at"),
     ],
-    ch09.mask_gradient: [
-        (lambda *a: gradient(*a).mean(0).abs(), "documents cancel"),
-        (lambda *a: gradient(*a).mean(0), "with its sign"),
-        (lambda *a: gradient(*a).abs().sum(0), "the sum over"),
-        (lambda *a: gradient(*a).square().mean(0), "not the square"),
-        (lambda *a: gradient(*a, 0.0).abs().mean(0), "stand at 0"),
-        (lambda *a: gradient(*a).abs(), "kept apart"),
-        (lambda *a: gradient(*a).abs().mean(1), "over the heads"),
+    ch09.ablate_to_mean: [
+        (lambda x, h: x, "nothing was replaced"),
+        (put(lambda x, h: 0.0), "set to zero"),
+        (put(lambda x, h: x.mean((0, 1))), "over the heads too"),
+        (put(lambda x, h: x[:, h].mean(-1, True)), "the numbers of the head; it should"),
+        (put(lambda x, h: x[:, h].mean()), "one mean stands"),
+        (put(lambda x, h: x.mean(1)), "runs over the heads; it should"),
+        (put(lambda x, h: x[:, h].sum(0)), "the sum over"),
+        (lambda x, h: x.mean(0).expand_as(x), "all heads were replaced"),
+        (lambda x, h: x.mean(0) + (x - to_mean(x, h)), "all other heads"),
+        (put(lambda x, h: x.mean(0), lambda h: h), "a text was replaced"),
+        (put(lambda x, h: x[:, h].mean(0), lambda h: h), "a text was overwritten"),
+        (lambda x, h: to_mean(x, h - 1), "counted from 0"),
+        (lambda x, h: x[:, h].mean(0), "the head's mean alone"),
+        (put(lambda x, h: x[:, h] - x[:, h].mean(0)), "taken away"),
+        (lambda x, h: torch.cat([x[:, :h], x[:, h + 1 :]], 1), "keep the shape"),
+        (to_mean_in_place, "the input was changed"),
     ],
     ch09.cut_head: [
         (lambda q, out, *_: (q, out), "query's weight still has all"),
@@ -156,16 +211,29 @@ WRONG = {
         (lambda q, o, h, H: cut(q, o, h - 1, H), "counted from 0"),
         (lambda q, o, h, H: cut(q, o, H - 1, H), "the last head was"),
         (zero_instead, "set to zero; cut it out"),
+        (cut_number, "lost one number"),
+        (lambda q, o, h, H: (cut(q, o, h, H)[0], cut(o, q, h, H)[0]), "its rows were cut"),
+        (lambda q, o, h, H: (cut(o, q, h, H)[1], cut(q, o, h, H)[1]), "its columns were cut"),
+        (lambda q, o, h, H: [x.T for x in cut(q, o, h, H)], "is transposed"),
         (lambda q, *_: q, "two things"),
     ],
-    ch09.confidence: [
-        (lambda w, p: (w.amax(-1) * ~p[:, None]).sum((0, 2)), "this is the sum"),
-        (lambda w, p: w.amax(-1).mean((0, 2)), "the padding takes part"),
-        (lambda w, p: confidence(w, ~p), "the wrong way round"),
-        (lambda w, p: (w.amax(-1) * ~p[:, None]).mean((0, 2)), "still counted"),
-        (confidence_by_document, "each document counts alike"),
-        (lambda w, p: (w * ~p[:, None, :, None]).amax(2).mean((0, 2)), "over the queries"),
-        (lambda w, p: confidence(w, p).mean(), "heads are averaged"),
-        (lambda w, p: confidence(w.mean(-1, True), p), "the mean weight"),
+    ch09.lengths: [
+        (lambda *a: added(*a).norm(dim=-1).sum(0), "lengths of the heads are added"),
+        (lambda *a: added(*a).norm(dim=-1).mean(0), "lengths of the heads are averaged"),
+        (lambda *a: added(*a).norm(dim=-1), "kept apart"),
+        (lambda *a: added(*a).mean(0).norm(dim=-1), "the heads are averaged"),
+        (lambda w, v, o: (v @ o).sum(0).norm(dim=-1), "the weights are missing"),
+        (lambda w, v, o: w.mean(0), "the weight alone"),
+        (lambda w, v, o: w.mean(0) * (v @ o).sum(0).norm(dim=-1), "length of all heads' values"),
+        (lambda w, v, o: w.mean(0) * (v @ o).norm(dim=-1).mean(0), "times the mean length: each"),
+        (lambda w, v, o: w.mean(0) * v.norm(dim=-1).mean(0), "mean length of the values"),
+        (lambda w, v, o: (w[..., None] * v).sum(0).norm(dim=-1), "length of the values"),
+        (lambda w, v, o: (w[..., None] * v).square().sum((0, 2)).sqrt(), "only joined"),
+        (lambda *a: lengths(*a).square(), "the square"),
+        (lambda *a: added(*a).sum(0).abs().sum(-1), "sum of the sizes"),
+        (lambda *a: added(*a).sum(0), "these are the vectors"),
+        (lambda *a: added(*a).sum(0).norm(dim=0), "over the tokens"),
+        (lambda *a: added(*a).sum((0, 1)).norm(), "the whole output"),
+        (lambda w, v, o: lengths(w * w, v, o), "are squared"),
     ],
 }

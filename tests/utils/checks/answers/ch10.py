@@ -50,6 +50,21 @@ def wide(x, w_q, w_k, w_v, w_o, H, size=None, dim=-1, split=None):
     return (weights @ v).transpose(1, 2).flatten(2) @ w_o
 
 
+def joined_by(join):
+    """Wide attention whose heads, (B, H, T, D), are joined in another way."""
+
+    def attention(x, w_q, w_k, w_v, w_o, H):
+        q, k, v = ((x @ w).unflatten(-1, (H, -1)).transpose(1, 2) for w in (w_q, w_k, w_v))
+        return join((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v) @ w_o
+
+    return attention
+
+
+def unswapped(x, w_q, w_k, w_v, w_o, H):
+    q, k, v = ((x @ w).unflatten(-1, (H, -1)) for w in (w_q, w_k, w_v))
+    return ((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v).flatten(2) @ w_o
+
+
 def wide_by_the_layer(x, w_q, w_k, w_v, w_o, H):
     layer = WideMultiHeadAttention(x.shape[-1], H, bias=False)
     state = {"q_proj": w_q, "k_proj": w_k, "v_proj": w_v, "out_proj": w_o}
@@ -110,11 +125,35 @@ def solve(D, H, T, S):
     return min((low, low + H), key=lambda w: abs(a * w * w + b * w + c))
 
 
+def before(values):
+    now = torch.arange(values.shape[1])
+    return torch.stack([values[:, (now - i).clamp(min=0)] for i in range(3)], dim=2)
+
+
+def before_by_padding(values):
+    padded = torch.cat([values[:, :1], values[:, :1], values], dim=1)
+    return padded.unfold(1, 3, 1).flip(-1)
+
+
+def before_by_loop(values):
+    B, T = values.shape
+    answers = torch.empty(B, T, 3, dtype=values.dtype)
+    for t in range(T):
+        for i in range(3):
+            answers[:, t, i] = values[:, max(t - i, 0)]
+    return answers
+
+
+def zeros_first(values):
+    return torch.stack([F.pad(values, (i, 0))[:, : values.shape[1]] for i in range(3)], dim=2)
+
+
 RIGHT = {
     ch10.parameters_of_widths: [count, count_by_building, count_by_shapes],
     ch10.wide_attention: [wide, wide_by_the_layer, wide_fused],
     ch10.absorb_convolution: [absorb, absorb_by_loop, absorb_by_convolution],
     ch10.width_of_equal_cost: [search, search_in_numpy, solve],
+    ch10.the_two_before: [before, before_by_padding, before_by_loop],
 }
 
 WRONG = {
@@ -160,6 +199,16 @@ WRONG = {
             lambda x, q, k, v, o, H: wide(x, q, k, v, torch.eye(18), H) @ o @ o.pinverse(),
             "w_o is missing",
         ),
+        (lambda x, q, k, v, o, H: wide(x, q, k, v, torch.eye(18), H), "w_o is missing"),
+        (lambda *given: wide(*given, size=3), "root of H, not of D"),
+        (
+            lambda x, q, k, v, o, H: wide(x, q, k, v, o, H * H),
+            "9 heads of D / H",
+        ),
+        (lambda x, q, k, v, o, H: wide(x, q, k, v, o, 1), "one head of H * D numbers"),
+        (joined_by(lambda h: h.reshape(2, 4, -1)), "swap T and H back"),
+        (joined_by(lambda h: h.mean(1).repeat(1, 1, 3)), "averaged"),
+        (unswapped, "the heads of a token attend to each other"),
     ],
     ch10.absorb_convolution: [
         (lambda *given: absorb(*given).T, "this is transposed"),
@@ -171,6 +220,13 @@ WRONG = {
         (
             lambda *given: absorb(*given).view(3, 2, 5).transpose(0, 1).flatten(0, 1),
             "channels of a head stand together",
+        ),
+        (lambda *given: absorb(*given, blocks=lambda b: b.mean(0)), "averaged"),
+        (lambda v, r: (r[..., 0] @ v.view(3, 6, 5)).flatten(0, 1), "of its own head"),
+        (lambda v, r: absorb(v, r[..., 0].T.contiguous()), "is transposed"),
+        (
+            lambda v, r: (r.view(2, 3, 6).transpose(0, 1) @ v.view(3, 6, 5)).flatten(0, 1),
+            "belong to head 0",
         ),
     ],
     ch10.width_of_equal_cost: [
@@ -184,5 +240,16 @@ WRONG = {
         (lambda D, H, T, S: round(H**0.5 * D / H) * H, "attention is forgotten"),
         (lambda D, H, T, S: solve(D, H, T, T), "counted as queries"),
         (lambda D, H, T, S: solve(D, H, T, S) + H, "D = 64, H = 8, T = 128, S = 128"),
+    ],
+    ch10.the_two_before: [
+        (lambda values: values, "expected (2, 5, 3)"),
+        (
+            lambda values: torch.stack([values.roll(i, 1) for i in range(3)], 2),
+            "takes from the end",
+        ),
+        (lambda values: before(values.flip(1)).flip(1), "queries after"),
+        (zeros_first, "stand zeros"),
+        (lambda values: before(values).flip(-1), "reversed"),
+        (lambda values: before(values).mT, "wrong axis"),
     ],
 }

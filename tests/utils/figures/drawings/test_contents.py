@@ -20,8 +20,8 @@ from utils.figures.drawings import (
     draw_lookup,
     draw_loop,
     draw_mask,
-    draw_packing,
     draw_packings,
+    draw_reading,
     draw_scores_to_weights,
     draw_splitting,
     draw_sum_of_heads,
@@ -158,11 +158,26 @@ def test_each_packing_has_the_rows_or_columns_of_every_head():
         assert {"in_proj_weight", "(D, H, D_head) each", "head 0", "head 1"} <= set(written)
 
 
-def test_folding_ends_in_a_grid_for_each_head():
-    picture = draw_folding(3)
-    assert "(B, H, T, D_head)" in texts(picture.wide)
-    used = {to_hex(patch.get_facecolor()) for patch in patches(picture.wide, "cells")}
-    assert used == {colour.lower() for colour in HEAD_COLOURS[:3]}
+def test_only_the_packings_asked_for_are_drawn():
+    picture = draw_packings(2, ["PyTorch", "GPT-NeoX, BLOOM"])
+    for figure in picture[:2]:
+        written = texts(figure)
+        assert [written.count(kind) for kind in "qkv"] == [1 + 2] * 3
+        assert "Keras" not in written
+        assert written.count("(3 D, D)") == 2
+    assert "two ways" in picture.alt
+    assert "Keras" not in picture.alt
+
+
+def test_folding_has_a_block_a_token_and_then_a_block_a_head():
+    first, second = (colour.lower() for colour in HEAD_COLOURS[:2])
+    for figure in draw_folding(2)[:2]:
+        assert "(H, T, D_head)" in texts(figure)
+        heads = [to_hex(patch.get_facecolor()) for patch in patches(figure, "cells")]
+        assert heads == [first, second] * (1 + 1 + 1 + 4) + [first, second]
+        for colour in HEAD_COLOURS[:2]:
+            assert sizes(figure)[colour, 1, 2] == 4  # of every token a row, two numbers wide
+            assert sizes(figure)[colour, 4, 2] == 4  # W_0; and in W, the product and the head
 
 
 def test_splitting_shows_the_numbers_that_view_and_transpose_give():
@@ -175,16 +190,7 @@ def test_splitting_shows_the_numbers_that_view_and_transpose_give():
         colours = [to_hex(patch.get_facecolor()) for patch in patches(figure, "cell")]
         assert colours[16:24] == [HEAD_COLOURS[0]] * 8  # by transpose: one colour a head
         assert colours[32:36] == [HEAD_COLOURS[0]] * 2 + [HEAD_COLOURS[1]] * 2
-    assert "“head” 1 has c 2, c 2, d 3, d 3" in picture.alt
-
-
-def test_packing_has_two_orders_of_the_same_rows():
-    picture = draw_packing(2)
-    for figure in picture[:2]:
-        named = [text for text in texts(figure) if text in {"q", "k", "v"}]
-        assert "".join(named) == "qqkkvv" + "qkvqkv"
-        bands = [to_hex(patch.get_facecolor()) for patch in patches(figure, "cells")]
-        assert [HEAD_COLOURS.index(colour) for colour in bands] == [0, 1] * 3 + [0] * 3 + [1] * 3
+    assert "“head” 1 has c, c, d, d" in picture.alt
 
 
 def test_only_post_norm_has_a_normalisation_on_the_stream():
@@ -275,7 +281,8 @@ def test_trimming_keeps_the_width_and_centres_what_is_drawn():
         (lambda: draw_sum_of_heads(0), "colours for 1 to 6 heads, not 0"),
         (lambda: draw_packings(5), "room for 1 to 4 heads, not 5"),
         (lambda: draw_folding(7), "colours for 1 to 6 heads, not 7"),
-        (lambda: draw_packing(0), "colours for 1 to 6 heads, not 0"),
+        (lambda: draw_packings(0), "colours for 1 to 6 heads, not 0"),
+        (lambda: draw_packings(2, ["Keras", "NumPy"]), "some of 'PyTorch', .* got .*NumPy"),
         (lambda: draw_splitting(ABC), "3 tokens cannot be drawn; give 1 to 6, a multiple of 2"),
         (lambda: draw_tiles(torch.ones(3), torch.ones(2), 1), "scores of shape"),
         (lambda: draw_tiles(torch.ones(3), torch.ones(3), 0), "at least one key"),
@@ -292,3 +299,22 @@ def test_trimming_keeps_the_width_and_centres_what_is_drawn():
 def test_what_cannot_be_drawn_is_refused(draw, says):
     with pytest.raises(ValueError, match=says):
         draw()
+
+
+def test_a_word_is_the_darker_the_more_it_is_read():
+    picture = draw_reading(["can", "you", "can,", "that"], [0.1, 0.0, 0.6, 0.3], "Weight of [CLS]")
+    for figure in picture[:2]:
+        shown = patches(figure, "word")
+        assert texts(figure)[:4] == ["can", "you", "can,", "that"]
+        alphas = [patch.get_facecolor()[3] for patch in shown[:4]]
+        assert alphas[2] == pytest.approx(0.5)
+        assert [alpha / alphas[2] for alpha in alphas] == pytest.approx([1 / 6, 0, 1, 0.5])
+        assert {"6.0 %", "30.0 %", "60.0 %"} <= set(texts(figure))
+    assert "the largest: can 60.0%, that 30.0%, can 10.0%" in picture.alt
+
+
+@pytest.mark.parametrize(("words", "weights"), [([], []), (["a"], [0.0]), (["a"], [1.0, 1.0]),
+                                                (["a", "b"], [1.0, -1.0])])  # fmt: skip
+def test_weights_that_do_not_fit_the_words_are_refused(words, weights):
+    with pytest.raises(ValueError, match="as many weights"):
+        draw_reading(words, weights, "Weight")
