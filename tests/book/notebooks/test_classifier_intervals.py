@@ -16,12 +16,6 @@ LAST = {"masked": "yes", "keep": 0.3, "epochs": 40, "rate": 0.004, "cycle": "yes
 
 
 @pytest.fixture(scope="module")
-def prose():
-    cells = nbformat.read(NOTEBOOK, as_version=4).cells
-    return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-
-
-@pytest.fixture(scope="module")
 def interval():
     """The chapter's own function, taken from its cell."""
     cells = nbformat.read(NOTEBOOK, as_version=4).cells

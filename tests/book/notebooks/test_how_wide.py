@@ -2,7 +2,6 @@
 
 import math
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,20 +9,14 @@ from scipy import stats
 
 from tools.notebooks import ROOT
 
-PATH = ROOT / "notebooks" / "10-how-wide-is-a-head.ipynb"
-
-
-@pytest.fixture(scope="module")
-def prose():
-    cells = nbformat.read(PATH, as_version=4).cells
-    return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+NOTEBOOK = ROOT / "notebooks" / "10-how-wide-is-a-head.ipynb"
 
 
 @pytest.fixture(scope="module")
 def kept():
     """The rows that count: seeds of the comparison, not those of the pilot."""
     names = ("news", "recall", "widths", "starts", "camps")
-    folder = PATH.parent / "results"
+    folder = NOTEBOOK.parent / "results"
     tables = {name: pd.read_csv(folder / f"10-{name}.csv", comment="#") for name in names}
     return {name: table[table["seed"] < 100] for name, table in tables.items()}
 

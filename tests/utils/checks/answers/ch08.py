@@ -1,6 +1,5 @@
 """The checks of chapter 8 accept what is right and name what is wrong."""
 
-import pytest
 import torch
 from torch import nn
 
@@ -52,18 +51,6 @@ WRONG_COUNTS = [
 ]
 
 
-@pytest.mark.parametrize("function", RIGHT_COUNTS)
-def test_a_right_count_is_accepted(function):
-    assert checks.classifier_size(function) == "Right."
-
-
-@pytest.mark.parametrize(("function", "said"), WRONG_COUNTS)
-def test_a_wrong_count_is_named(function, said):
-    answer = checks.classifier_size(function)
-    assert answer.startswith("Not yet: ")
-    assert said in answer
-
-
 def layer(mean):
     """Make a layer of a function of the values, (B, S, D), and what is kept, (B, S, 1)."""
 
@@ -83,63 +70,22 @@ def loop(value, keep):
     return torch.stack(rows).unsqueeze(1)
 
 
-RIGHT_LAYERS = [
+RIGHT_MEANS = [
     lambda v, keep: (keep * v).sum(1, keepdim=True) / keep.sum(1, keepdim=True).clamp(min=1),
     lambda v, keep: ((keep * v).sum(1, keepdim=True) / keep.sum(1, keepdim=True)).nan_to_num(),
     loop,
 ]
-WRONG_LAYERS = [
+WRONG_MEANS = [
     (lambda v, keep: v.mean(1, keepdim=True), "padding takes part"),
     (lambda v, keep: (keep * v).mean(1, keepdim=True), "still counted"),
     (lambda v, keep: (keep * v).sum(1, keepdim=True), "this is the sum"),
-    (lambda v, keep: RIGHT_LAYERS[0](v, 1 - keep), "wrong way round"),
+    (lambda v, keep: RIGHT_MEANS[0](v, 1 - keep), "wrong way round"),
     (lambda v, keep: v[:, :1], "first value"),
     (lambda v, keep: (keep * v).sum(1, keepdim=True) / keep.sum(1, keepdim=True), "0/0"),
-    (lambda v, keep: RIGHT_LAYERS[0](v, keep)[:, 0], "shape (3, 2); expected (3, 1, 2)"),
+    (lambda v, keep: RIGHT_MEANS[0](v, keep)[:, 0], "shape (3, 2); expected (3, 1, 2)"),
     (lambda v, keep: v @ v, "raised RuntimeError"),
-    (lambda v, keep: RIGHT_LAYERS[0](v, keep) * (1 if keep.sum() < 9 else 2), "without a mask"),
+    (lambda v, keep: RIGHT_MEANS[0](v, keep) * (1 if keep.sum() < 9 else 2), "without a mask"),
 ]
-
-
-@pytest.mark.parametrize("mean", RIGHT_LAYERS)
-def test_a_right_layer_is_accepted(mean):
-    assert checks.mean_layer(layer(mean)) == "Right."
-
-
-@pytest.mark.parametrize(("mean", "said"), WRONG_LAYERS)
-def test_a_wrong_layer_is_named(mean, said):
-    answer = checks.mean_layer(layer(mean))
-    assert answer.startswith("Not yet: ")
-    assert said in answer
-
-
-def test_a_layer_that_gives_no_pair_is_named():
-    assert "two things" in checks.mean_layer(lambda *inputs, **masks: inputs[2])
-
-
-def test_a_layer_that_stops_without_a_mask_is_named():
-    class Layer(nn.Module):
-        def forward(self, query, key, value, key_padding_mask=None, need_weights=True):
-            return RIGHT_LAYERS[0](value, (~key_padding_mask).unsqueeze(-1).float()), None
-
-    assert "key_padding_mask=None nothing is blocked" in checks.mean_layer(Layer())
-
-
-def test_weights_that_are_returned_are_named():
-    class Layer(nn.Module):
-        def forward(self, query, key, value, key_padding_mask=None, need_weights=True):
-            keep = torch.ones(value.shape[:2]) if key_padding_mask is None else ~key_padding_mask
-            return RIGHT_LAYERS[0](value, keep.unsqueeze(-1).float()), keep
-
-    assert "should be None" in checks.mean_layer(Layer())
-
-
-def test_a_class_in_the_place_of_a_layer_is_named():
-    class MeanLayer(nn.Module):
-        pass
-
-    assert "this is the class MeanLayer" in checks.mean_layer(MeanLayer)
-    assert "MeanLayer()" in checks.mean_layer(MeanLayer)
 
 
 def zero(layer, names, freeze=True):
@@ -188,18 +134,6 @@ WRONG_EVEN = [
 ]
 
 
-@pytest.mark.parametrize("function", RIGHT_EVEN)
-def test_even_weights_are_accepted(function):
-    assert checks.even_weights(function) == "Right."
-
-
-@pytest.mark.parametrize(("function", "said"), WRONG_EVEN)
-def test_weights_that_are_not_even_are_named(function, said):
-    answer = checks.even_weights(function)
-    assert answer.startswith("Not yet: ")
-    assert said in answer
-
-
 def runs(words, n=8):
     return {" ".join(words[i : i + n]) for i in range(max(len(words) - n + 1, 1))}
 
@@ -242,13 +176,42 @@ WRONG_SHARES = [
 ]
 
 
-@pytest.mark.parametrize("function", RIGHT_SHARES)
-def test_a_right_share_is_accepted(function):
-    assert checks.share_seen(function) == "Right."
+def no_pair(*inputs, **masks):
+    return inputs[2]
 
 
-@pytest.mark.parametrize(("function", "said"), WRONG_SHARES)
-def test_a_wrong_share_is_named(function, said):
-    answer = checks.share_seen(function)
-    assert answer.startswith("Not yet: ")
-    assert said in answer
+class NeedsMask(nn.Module):
+    def forward(self, query, key, value, key_padding_mask=None, need_weights=True):
+        return RIGHT_MEANS[0](value, (~key_padding_mask).unsqueeze(-1).float()), None
+
+
+class ReturnsWeights(nn.Module):
+    def forward(self, query, key, value, key_padding_mask=None, need_weights=True):
+        keep = torch.ones(value.shape[:2]) if key_padding_mask is None else ~key_padding_mask
+        return RIGHT_MEANS[0](value, keep.unsqueeze(-1).float()), keep
+
+
+class MeanLayer(nn.Module):
+    pass
+
+
+RIGHT = {
+    checks.classifier_size: RIGHT_COUNTS,
+    checks.mean_layer: [layer(mean) for mean in RIGHT_MEANS],
+    checks.even_weights: RIGHT_EVEN,
+    checks.share_seen: RIGHT_SHARES,
+}
+
+WRONG = {
+    checks.classifier_size: WRONG_COUNTS,
+    checks.mean_layer: [
+        *((layer(mean), said) for mean, said in WRONG_MEANS),
+        (no_pair, "two things"),
+        (NeedsMask(), "key_padding_mask=None nothing is blocked"),
+        (ReturnsWeights(), "should be None"),
+        (MeanLayer, "this is the class MeanLayer"),
+        (MeanLayer, "MeanLayer()"),
+    ],
+    checks.even_weights: WRONG_EVEN,
+    checks.share_seen: WRONG_SHARES,
+}

@@ -1,0 +1,11 @@
+"""What the tests of kept results share."""
+
+import nbformat
+import pytest
+
+
+@pytest.fixture(scope="module")
+def prose(request):
+    """All Markdown of the notebook that the test's module names NOTEBOOK."""
+    cells = nbformat.read(request.module.NOTEBOOK, as_version=4).cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
