@@ -4,7 +4,6 @@ import json
 import re
 
 import matplotlib as mpl
-import nbformat
 import pandas as pd
 import pytest
 import torch
@@ -124,20 +123,6 @@ def test_the_numbers_are_those_of_the_file(measured):
     accuracies = [r for r in found["tables"]["epochs"] if r["variant"] == "loop" and r["epoch"]]
     shown = " | ".join(f"{r['val_accuracy']:.3f}" for r in accuracies)
     assert f"| a loop over heads | {shown} |  |  |" in text, "two of four epochs"
-
-
-def test_chapter_11_shows_the_ratios_of_the_page():
-    cells = nbformat.read(chapters.NOTEBOOKS / "11-fast-attention.ipynb", as_version=4).cells
-    (source,) = [cell.source for cell in cells if "def beside(report)" in cell.source]
-    kept = {"start": "torch", "utils": "ours"}
-    summary = pd.DataFrame({"x": [1.0, 2.0]}, index=list(kept))
-    namespace = {"pd": pd, "START": "start", "KEPT": kept, "summary": summary}
-    exec(source, namespace)
-    found = json.loads((page.report.RESULTS / "training-cpu.json").read_text(encoding="utf-8"))
-    rows = {row["variant"]: row for row in found["tables"]["variants"]}
-    expected = rows["torch"]["seconds"] / rows["ours"]["seconds"]
-    shown = namespace["beside"](found)["kept: all of training"]
-    assert list(shown) == ["1.0", f"{expected:.1f}"]
 
 
 def test_a_gpu_has_a_part_of_its_own_and_is_named(measured):

@@ -190,6 +190,3 @@ def _one_head(view: etree._Element) -> None:
     form = next(view.iter(f"{X}form"), None)
     if form is not None:
         form.addprevious(note)
-    for child in list(view):  # how to point at a token; the list in words stands below it
-        if local(child) == "div":
-            drop(child)

@@ -181,6 +181,16 @@ def tiles() -> str:
     return cells + keys + rows
 
 
+def growing_cache() -> str:
+    """Draw a cache that grows by one column a token, and the newest token that asks it."""
+    rows = "".join(
+        box(30 + 14 * j, 6 + 15 * i, 12, 10, "a" if j == i + 2 else "b", 1 if j == i + 2 else 0.55)
+        for i in range(4)
+        for j in range(i + 3)
+    )
+    return rows + "".join(dot(14, 11 + 15 * i, 4, "ink") for i in range(4))
+
+
 def real_heads() -> str:
     """Draw 72 heads: how much each gives to the next word (blue) and the one before (orange)."""
     return "".join(
@@ -228,6 +238,16 @@ def shuffled() -> str:
     return lines + top + below
 
 
+def cut_out() -> str:
+    """Draw eight heads of which four are cut out, and the four that stay, side by side."""
+    kept = {1, 4, 5, 7}
+    above = "".join(
+        box(18 + 16 * h, 6, 12, 26, "ab"[h % 2] if h in kept else "line", 1, 1) for h in range(8)
+    )
+    below = "".join(box(50 + 16 * i, 42, 12, 26, "ab"[h % 2]) for i, h in enumerate(sorted(kept)))
+    return above + below
+
+
 def plain() -> str:
     """Draw two heads over five tokens, for a chapter without a picture of its own."""
     tokens = "".join(dot(20 + 30 * i, 36, 4, "ink") for i in range(5))
@@ -248,11 +268,13 @@ PICTURES: dict[str, tuple[Draw, str]] = {
     "how-wide-is-a-head": (widths, "Four narrow heads side by side, and two wide ones"),
     "fast-attention": (cheaper, "Five bars: the time of a step falls with each change"),
     "long-sequences": (tiles, "A matrix of weights of which one tile is computed"),
+    "decoding": (growing_cache, "Four steps; each reads one column more and adds its own"),
     "real-weights": (real_heads, "72 heads as dots: larger where more goes to a neighbour"),
     "encoder-decoder": (two_towers, "Three blocks that read, and three that ask them and write"),
     "four-libraries": (four_alike, "One small matrix four times, with signs of equality"),
     "other-ways-to-score": (hills, "A straight line, highest at its end, beside a hill"),
     "order-and-the-news": (shuffled, "Five words in order, and the same five in another"),
+    "which-heads-can-go": (cut_out, "Eight heads, four of them cut out, and the four that stay"),
 }
 PLAIN: tuple[Draw, str] = (plain, "Two heads over five tokens")
 

@@ -11,7 +11,7 @@ Read it in this order:
 ``fast``         the cheapest order of the products; ``absorbed`` projects no key and no value
 ``grouped``      heads that share keys and values
 ``cache``        the keys and values that a layer keeps while it writes token by token
-``tiled``        exact attention that never holds the matrix of weights
+``tiled``        exact attention that never holds the matrix of weights; parts of it, merged
 ``positions``    what tells the layer where a token stands: four encodings
 ``variants``     heads as wide as the model, and a convolution that reduces them
 ``in_numpy``     the same layer in NumPy alone
@@ -42,7 +42,7 @@ from utils.attention.positions import (
     alibi_slopes,
     position_angles,
 )
-from utils.attention.tiled import tiled_attention
+from utils.attention.tiled import merge_attention, partial_attention, tiled_attention
 from utils.attention.validate import (
     check_broadcast,
     check_dtypes,

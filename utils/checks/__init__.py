@@ -9,6 +9,7 @@ asserts a finding of the text.
 from utils.checks.a1 import *
 from utils.checks.a2 import *
 from utils.checks.a3 import *
+from utils.checks.a4 import *
 from utils.checks.ch01 import *
 from utils.checks.ch02 import *
 from utils.checks.ch03 import *
@@ -23,4 +24,5 @@ from utils.checks.ch11 import *
 from utils.checks.ch12 import *
 from utils.checks.ch13 import *
 from utils.checks.ch14 import *
+from utils.checks.ch15 import *
 from utils.checks.claims import *

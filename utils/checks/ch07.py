@@ -52,9 +52,9 @@ def sinusoidal_table(function: Code) -> None:
     """Check the table of the sinusoidal encoding.
 
     ``function(length, embed_dim)`` returns (length, D): row t holds sin(t w_0), cos(t w_0),
-    sin(t w_1), …, with w_i = 10,000^(-2i/D). An odd D ends with a sine.
+    sin(t w_1), …, with w_i = 10,000^(-2i/D). D is even.
     """
-    for length, D in ((7, 6), (5, 9), (1, 1)):
+    for length, D in ((7, 6), (5, 8), (1, 2)):
         t, i = torch.arange(length).view(-1, 1), torch.arange(0, D, 2)
         expected = SinusoidalPositionalEncoding(D).table(length)  # (length, D)
         halves = torch.cat([expected[:, 0::2], expected[:, 1::2]], dim=1)
@@ -73,22 +73,24 @@ def sinusoidal_table(function: Code) -> None:
 
 @check
 def shift_matrix(function: Code) -> None:
-    """Check the matrix that moves the sinusoidal encoding by k positions.
+    """Check the matrix that moves the sinusoidal encoding by n positions.
 
-    ``function(k, embed_dim)`` returns R of shape (D, D), D even, with R p_t = p_(t + k) for every
+    ``function(n, embed_dim)`` returns R of shape (D, D), D even, with R p_t = p_(t + n) for every
     position t, where p_t is row t of the table.
     """
-    for k, D in ((3, 8), (0, 2), (-2, 4)):
-        expected = _shift(k, D)
+    for n, D in ((3, 8), (0, 2), (-2, 4)):
+        expected = _shift(n, D)
         mistakes = {
-            "this moves by -k: are sines turned, or is it transposed?": _shift(-k, D),
-            "this moves by one position, whatever k is.": _shift(1, D),
-            "all blocks turn by the same angle; each pair has a frequency.": _shift(
-                k, D, same=True
-            ),
+            "this moves by -n: are sines turned, or is it transposed?": _shift(-n, D),
+            "this moves by one position, whatever n is.": _shift(1, D),
+            "all blocks turn by the same angle; each pair has a frequency.": _shift(n, D, 0),
+            "the exponent is 2i/D for pair i; you have i/D.": _shift(n, D, 0.5),
+            "sine and cosine have changed places.": _shift(n, D, swap=True),
+            "sine and cosine have changed places, and a sign is wrong.": _shift(n, D, swap=True)
+            * torch.tensor([1, -1]).repeat(D // 2).unsqueeze(-1),
             "no sines were found: each pair has a block of 2 by 2.": expected * torch.eye(D),
         }
-        got = call(function, k, D)
+        got = call(function, n, D)
         if isinstance(got, Tensor) and got.shape == expected.shape and D > 2:
             gap = (got.double() - expected).abs().max()
             if 1e-4 < gap < 0.1 and torch.allclose(
@@ -98,7 +100,7 @@ def shift_matrix(function: Code) -> None:
                     "the fast hands are right and the slow ones only nearly: fitted to rows of the "
                     "table, they need many rows in float64, since they hardly move."
                 )
-        compare(got, expected, f"the matrix for k = {k}", mistakes)
+        compare(got, expected, f"the matrix for n = {n}", mistakes)
 
 
 @check
@@ -122,6 +124,10 @@ def rotate_at(function: Code) -> None:
         "the positions are not used: the rows are rotated as if at 0, 1, 2.": rotary.rotate(rows),
         "it is turned the wrong way.": 2 * rows * _cosines(positions) - expected,
         "the pairs should be (i, i + D_head / 2), not (2i, 2i + 1).": neighbours[..., positions, :],
+        "these are the pairs (2i, 2i + 1), and joined they stand in another order than they came "
+        "in. Number i and number i + D_head / 2 are a pair, and each keeps its place.": _turn(
+            rows[..., order], positions, speeds
+        ),
         "the exponent is 2i/D_head for pair i; you have i/D_head.": _turn(
             rows, positions, speeds / 2
         ),
@@ -153,6 +159,8 @@ def alibi_bias(function: Code) -> None:
         mistakes = {
             "the sign is wrong: far keys should lose.": -expected,
             "a distance is never negative: take its absolute value.": -slopes * signed,
+            "queries and keys both count from 0; you let them end at one place.": -slopes
+            * (signed + S - T).abs(),
             "keys after the query count as near; their distance counts.": -slopes
             * signed.clamp(min=0),
             "the first slope is 2^(-8/H), not 1.": -(2 ** (-8 * h / H)) * signed.abs(),
@@ -217,12 +225,12 @@ def _no_pairs(t: Tensor, D: int) -> Tensor:
     return torch.where(torch.arange(D) % 2 == 0, angles.sin(), angles.cos())
 
 
-def _shift(k: int, D: int, same: bool = False) -> Tensor:
+def _shift(n: int, D: int, power: float = 1, swap: bool = False) -> Tensor:
     """A block [[cos, sin], [-sin, cos]] for each pair, on the diagonal."""
-    angles = k * 10_000.0 ** -(torch.arange(0, D, 2) * (0 if same else 1) / D)
-    return torch.block_diag(
-        *(torch.tensor([[a.cos(), a.sin()], [-a.sin(), a.cos()]]) for a in angles)
-    )
+    angles = n * 10_000.0 ** -(power * torch.arange(0, D, 2) / D)
+    cos, sin = (angles.sin(), angles.cos()) if swap else (angles.cos(), angles.sin())
+    blocks = torch.stack([cos, sin, -sin, cos], dim=-1).view(-1, 2, 2)
+    return torch.block_diag(*blocks)
 
 
 def _cosines(positions: Tensor) -> Tensor:

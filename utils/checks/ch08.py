@@ -1,5 +1,6 @@
 """Checks of chapter 8: the classifier's size, a mean as a layer, even weights, near-duplicates."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,9 +41,14 @@ def classifier_size(function: Code) -> None:
             "the embedding is missing.": right - V * D,
             "the two biases of the classifier are missing.": right - hidden_dim - C,
             "the classifier's hidden layer is missing.": right - D * hidden_dim - hidden_dim,
+            "the classifier has a hidden layer; yours leads from D to the classes at once.": right
+            - (D + 1) * hidden_dim
+            + (D - hidden_dim) * C,
             "the hidden layer is hidden_dim × hidden_dim; it reads D numbers.": right
             + (hidden_dim - D) * hidden_dim,
             "all biases are missing.": right - 4 * D - hidden_dim - C,
+            "an embedding is a table of V × D numbers; it has no bias.": right + D,
+            "an embedding is a table of V × D numbers, without a bias for each token.": right + V,
         }
         where = f"with {V} tokens, D = {D} and H = {H}"
         cases.append((call(function, *sizes), right, where, mistakes))
@@ -113,10 +119,21 @@ def even_weights(function: Code) -> None:
             raise FaultError(f"{name} has changed; only queries and keys make the weights.")
     query, x = draw(2, 1, 8), draw(2, 5, 8)  # (B, T, D), (B, S, D)
     if not _is_even(layer, query, x):
+        if all(torch.equal(p, before[name]) for name, p in layer.named_parameters()):
+            frozen = any(not p.requires_grad for p in layer.parameters())
+            raise FaultError(
+                "what you froze keeps the numbers it was drawn with, and some keys have more "
+                "weight than others: set it to zero as well, nn.init.zeros_(p)."
+                if frozen
+                else "the layer is as it was: some keys have more weight than others. (p = ... "
+                "gives the name p to another tensor; nn.init.zeros_(p) writes into this one.)"
+            )
         biased = bool(layer.q_proj.bias.any()) and not bool(layer.q_proj.weight.any())
         raise FaultError(
             "the query's bias is still there, and a query of b alone scores the keys differently."
             if biased
+            else "a query of equal numbers still scores the keys differently: only zeros do not."
+            if any(p.unique().numel() == 1 and p.any() for p in layer.q_proj.parameters())
             else "some keys have more weight than others."
         )
     trained = [parameter for parameter in layer.parameters() if parameter.requires_grad]
@@ -182,6 +199,8 @@ def _share(words: Sequence[str], other: Sequence[str]) -> float:
 def _wrong_shares(words: Sequence[str], other: Sequence[str]) -> dict[str, float]:
     own, there = set(_runs(words)), set(_runs(other))
     shared, listed = len(own & there), _runs(words)
+    seven, nine = (len({*_runs(words, n)} & {*_runs(other, n)}) / len({*_runs(words, n)})
+                   for n in (7, 9))  # fmt: skip
 
     def taken(step: int) -> float:
         mine, its = ({tuple(t[i : i + 8]) for i in range(0, len(t), step)} for t in (words, other))
@@ -200,10 +219,17 @@ def _wrong_shares(words: Sequence[str], other: Sequence[str]) -> dict[str, float
             run in there for run in listed
         )
         / len(listed),
+        "you compare runs in the same place; one may stand anywhere in the other text.": sum(
+            map(operator.eq, listed, _runs(other))
+        )
+        / len(listed),
         "the last run is missing: there are len(words) - 7 of them.": len(
             set(listed[:-1]) & set(_runs(other)[:-1])
         )
         / len(set(listed[:-1])),
+        "this is a percentage; a share lies between 0 and 1.": 100 * shared / len(own),
+        "your runs have seven words; words[i : i + 8] has eight.": seven,
+        "your runs have nine words; words[i : i + 8] has eight.": nine,
         "these are single words; compare runs of eight.": len(set(words) & set(other))
         / len(set(words)),
     }

@@ -1,4 +1,4 @@
-"""Checks of chapter 9: heads without a word, at their mean, or cut out, and what a token adds.
+"""Checks of chapter 9: heads without a word or at their mean, and what a token adds.
 
 Shapes: B texts, S tokens, H heads, D = ``out_proj``'s width; D_head differs from D / H on purpose.
 """
@@ -8,10 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from utils.checks.comparing import Code, FaultError, call, check, compare, normal, require_parts
-from utils.checks.mistakes import STRIDED
+from utils.checks.comparing import Code, FaultError, call, check, compare, normal
 
-__all__ = ["ablate_to_mean", "cut_head", "lengths", "without_word"]
+__all__ = ["ablate_to_mean", "lengths", "without_word"]
 
 B, S, H, D_HEAD, D = 4, 6, 3, 2, 7
 HEAD = 1  # the one that is taken out
@@ -57,6 +56,8 @@ def without_word(function: Code) -> None:
         "a second softmax was taken; the weights that stay need only be divided by their sum.": mix(
             weights.masked_fill(gone, -torch.inf).softmax(-1)
         ),
+        "a second softmax was taken, and it gives the weights that are 0 a share again; divide "
+        "what stays by its sum.": mix((weights * ~gone).softmax(-1)),
         "each token was left out alone; their changes do not add up.": whole
         + sum(one - whole for one in added),
         "the formula was used token by token with the old a_j; after each step the other weights "
@@ -64,7 +65,7 @@ def without_word(function: Code) -> None:
         "this is the change; the heads themselves were asked for.": mix(kept) / left - whole,
     }
     given = [weights.clone(), values.clone(), gone.clone()]
-    result = call(function, *given)
+    result = named_shapes(function, *given)
     compare(result, mix(kept) / left, "the result", mistakes)
     unchanged(given, [weights, values, gone])
 
@@ -105,6 +106,8 @@ def ablate_to_mean(function: Code) -> None:
         ),
         "a text was overwritten by the head's mean: the heads stand on the second axis, "
         "changed[:, h].": replaced(means[HEAD], HEAD),
+        "text h was overwritten by the mean of its own heads: the heads stand on the second axis, "
+        "heads[:, h].": replaced(heads[HEAD].mean(dim=0), HEAD),
         "heads are counted from 0; this replaced the one before.": replaced(
             means[HEAD - 1], (slice(None), HEAD - 1)
         ),
@@ -117,43 +120,6 @@ def ablate_to_mean(function: Code) -> None:
     given = heads.clone()
     compare(call(function, given, HEAD), replaced(means[HEAD]), "the result", mistakes)
     unchanged([given], [heads])
-
-
-@check
-def cut_head(function: Code) -> None:
-    """Check ``function(q_weight, out_weight, h, num_heads)``: both weights without one head.
-
-    ``q_weight`` is (H * D_head, D) and ``out_weight`` (D, H * D_head), as ``nn.Linear`` keeps
-    them. Returned are ((H - 1) * D_head, D) and (D, (H - 1) * D_head).
-    """
-    q_weight = normal(0)(H * D_HEAD, H * D_HEAD)  # square, so that rows and columns can be mixed up
-    out_weight = normal(1)(H * D_HEAD, H * D_HEAD)
-    own = torch.arange(H * D_HEAD) // D_HEAD == HEAD
-    strided = torch.arange(H * D_HEAD) % H == HEAD
-    result = call(function, q_weight.clone(), out_weight.clone(), HEAD, H)
-    require_parts(result, 2, "two things: the two smaller weights")
-    cut = {"rows": "its columns were cut; a head is rows of it.",
-           "columns": "its rows were cut; a head is columns of it."}  # fmt: skip
-    for name, got, weight, axis in (
-        ("the query's weight", result[0], q_weight.T, "rows"),
-        ("the last projection's weight", result[1], out_weight, "columns"),
-    ):
-        back = Tensor.t if axis == "rows" else torch.clone  # weight has the heads on its last axis
-        mistakes = {
-            f"{name} still has all heads.": weight,
-            f"{name} holds the head alone; it should hold all others.": weight[:, own],
-            STRIDED: weight[:, ~strided],
-            f"{name}: heads are counted from 0.": weight[:, D_HEAD:],
-            f"{name}: the last head was cut out instead.": weight[:, :-D_HEAD],
-            f"{name}: the head was set to zero; cut it out.": weight * ~own,
-            f"{name} lost one number; a head has D_head of them.": weight[
-                :, torch.arange(H * D_HEAD) != HEAD
-            ],
-            f"{name}: {cut[axis]}": weight[~own],
-            f"{name} is transposed.": weight[:, ~own].T,
-        }
-        told = {mistake: back(wrong) for mistake, wrong in mistakes.items()}
-        compare(got, back(weight[:, ~own]), name, told)
 
 
 @check
@@ -182,6 +148,8 @@ def lengths(function: Code) -> None:
         * brought.norm(dim=-1).mean(dim=0),
         f"the mean weight times the mean length of the values: {own}": weights.mean(dim=0)
         * values.norm(dim=-1).mean(dim=0),
+        "these are the weights times the lengths of the values; w_o is missing, and lengths hide "
+        "that heads point against each other.": mixed.norm(dim=-1).sum(dim=0),
         "this is the length of the values; w_o is missing.": mixed.sum(dim=0).norm(dim=-1),
         "w_o is missing: the values of the heads were only joined.": mixed.norm(dim=(0, 2)),
         "this is the square of the length; the root is missing.": total.square().sum(dim=-1),
@@ -195,6 +163,19 @@ def lengths(function: Code) -> None:
         ),
     }
     compare(call(function, weights, values, w_o), total.norm(dim=-1), "the lengths", mistakes)
+
+
+def named_shapes(function: Code, *given: Tensor) -> Any:
+    """Call what the reader wrote; where shapes do not fit, say why that mostly is."""
+    try:
+        return call(function, *given)
+    except FaultError as fault:
+        if "must match the size" not in str(fault):
+            raise
+        raise FaultError(
+            f"{fault} A sum over the tokens is (H,); with keepdim=True it is (H, 1), and divides "
+            "(H, S) row by row."
+        ) from fault
 
 
 def unchanged(given: list[Tensor], before: list[Tensor]) -> None:

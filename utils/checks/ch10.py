@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from utils.checks.comparing import (
@@ -13,7 +12,6 @@ from utils.checks.comparing import (
     check,
     compare,
     compare_numbers,
-    mistake_in_all,
     normal,
     require_parts,
 )
@@ -29,13 +27,7 @@ from utils.checks.mistakes import (
     wrong_orders,
 )
 
-__all__ = [
-    "absorb_convolution",
-    "parameters_of_widths",
-    "the_two_before",
-    "wide_attention",
-    "width_of_equal_cost",
-]
+__all__ = ["absorb_convolution", "parameters_of_widths", "wide_attention", "widths_of_equal_cost"]
 
 B, T, D, H, VDIM = 2, 4, 6, 3, 5
 CHANNELS = D // H
@@ -46,8 +38,7 @@ def parameters_of_widths(function: Code) -> None:
     """Check the parameters of three layers with biases, as formulas.
 
     ``function(embed_dim, num_heads, kernel_size)`` returns three ints: the parameters of the
-    standard layer, of the one with wide heads, and of the one whose wide heads are reduced by a
-    convolution of that kernel size.
+    standard layer, of the wide one, and of the wide one that a convolution of that size reduces.
     """
     names, no_biases = ("standard", "wide", "with a convolution"), "the biases are missing"
     found: list[list[Any]] = [[], [], []]
@@ -72,6 +63,11 @@ def parameters_of_widths(function: Code) -> None:
                 no_biases: 3 * H * D * D + k * D * D + D * D,
                 "each head has D channels to reduce, not H * D": rights[2] + (H - 1) * k * D * D,
                 "the convolution has a bias too": rights[2] - D,
+                "k * D * D / H weights reduce one head, and there are H heads": (
+                    rights[2] - k * D * D + k * D * D // H
+                ),
+                "all heads share one kernel": wide + (k * D + 1) * D // H + D * D + D,
+                "each head keeps D channels": wide + H * ((k + 1) * D * D + D) + D,
                 "the last projection maps D to D": wide + reduce + H * D * D + D,
                 "the last projection is missing": wide + reduce,
             },
@@ -126,6 +122,9 @@ def wide_attention(function: Code) -> None:
         ),
         "the heads are averaged; join them.": finish(heads.mean(1, keepdim=True).expand_as(heads)),
         "w_o is missing: (B, T, H * D) has to become (B, T, D).": heads.transpose(1, 2).flatten(2),
+        "the heads are averaged; w_o adds up what they give.": right / H,
+        "the heads are averaged, and w_o is cut; join them.": heads.mean(1) @ w_o[:D],
+        "the heads are averaged, and w_o is missing; join them.": heads.mean(1),
     }
     compare(call(function, x, *matrices, w_o, H), right, "the output", mistakes, 1e-4)
 
@@ -156,7 +155,12 @@ def absorb_convolution(function: Code) -> None:
         ),
         LAYER_TRANSPOSED: reduced(blocks).mT,
         "join the heads along the rows, (D, vdim).": taps @ blocks,
-        "the heads are averaged; each channel has one.": (reduced(blocks.mean(0, keepdim=True))),
+        "the blocks are transposed; a channel is a row.": (taps @ blocks).mT.flatten(0, 1),
+        "the heads are averaged; each channel has one.": reduced(blocks.mean(0, keepdim=True)),
+        "the heads are averaged after the product; stack them.": (taps @ blocks).mean(0),
+        "head 0's kernel, D * D / H weights, is used for all; each head has its own.": (
+            reduced_by(taps[:1], blocks)
+        ),
         "each channel of the convolution reads the D rows of its own head, not those of all.": (
             (reduce_weight[..., 0] @ blocks).flatten(0, 1)
         ),
@@ -171,64 +175,50 @@ def absorb_convolution(function: Code) -> None:
 
 
 @check
-def width_of_equal_cost(function: Code) -> None:
-    """Check the width of a standard layer that costs as much as wide heads do.
+def widths_of_equal_cost(function: Code) -> None:
+    """Check the widths of two models with ordinary heads that cost what wide heads do.
 
-    ``function(embed_dim, num_heads, T, S)`` returns the multiple of ``num_heads``, an int, for
-    which the multiply-adds of a standard layer with T queries and S keys come nearest to those of
-    the layer with wide heads.
+    ``function(embed_dim, num_heads, T, S, around)`` returns two multiples of ``num_heads``: the one
+    for which the multiply-adds of a standard layer with T queries and S keys come nearest to those
+    of the layer with wide heads, and the one for which the parameters of the whole model do, where
+    ``around`` parameters stand around the layer for each number of the width.
     """
-    cases = [(64, 8, 128, 128), (16, 4, 16, 16), (32, 4, 1, 500), (48, 2, 64, 8)]
-    widths, mistakes = [], []
-    for D, H, T, S in cases:
-        got = as_number(call(function, D, H, T, S), "the width")
-        if got % H:
-            raise FaultError(f"the width is a whole number and a multiple of H = {H}; got {got}.")
-        widths.append(got)
-        work = 2 * (T + S), 2 * T * S
-        known = {
-            "rounded down; the multiple above may be nearer": _below(D, H, *work),
-            "rounded up; the multiple below may be nearer": _below(D, H, *work) + H,
-            "the attention is forgotten": _nearest(D, H, 1, 0),
-            "all keys are counted as queries": _nearest(D, H, 4 * T, 2 * T * T),
-            "one product for T × S is forgotten": _nearest(D, H, 2 * (T + S), T * S),
-            "the projections are forgotten": H * D,
-            "the layer with wide heads is as wide": D,
-        }
-        mistakes.append(known)
-    why = mistake_in_all(widths, mistakes)
-    for got, (D, H, T, S) in zip(widths, cases, strict=True):
-        if got != (right := _nearest(D, H, 2 * (T + S), 2 * T * S)):
-            hint = f" ({why})" if why else ""
-            raise FaultError(f"D = {D}, H = {H}, T = {T}, S = {S}: {got}{hint}, not {right}.")
-
-
-@check
-def the_two_before(function: Code) -> None:
-    """Check the answers of a recall task that asks for the two names before as well.
-
-    ``function(values)`` takes the answer of each query, (B, T). It returns (B, T, 3): the answer of
-    the query, of the one before and of the one before that; before the first query stands its own.
-    """
-    values = torch.randperm(B * 5, generator=torch.Generator().manual_seed(12)).view(B, 5)
-    now = torch.arange(5)
-
-    def at(*places: Tensor) -> Tensor:
-        return torch.stack([values[:, place.clamp(0, 4)] for place in places], dim=-1)
-
-    back = (now, now - 1, now - 2)
-    right = at(*back)
-    mistakes = {
-        "the start takes from the end; repeat the first query before it.": torch.stack(
-            [values.roll(i, dims=1) for i in range(3)], dim=-1
-        ),
-        "these are the queries after; the two before are asked for.": at(now, now + 1, now + 2),
-        "before the first query stand zeros; repeat the first.": right
-        * torch.stack([place >= 0 for place in back], dim=-1),
-        "the order is reversed: the query itself comes first.": at(*back[::-1]),
-        "the three stand along the wrong axis; (B, T, 3) is expected.": right.mT,
-    }
-    compare(call(function, values.clone()), right, "the tensor of answers", mistakes)
+    given = [(64, 8, 128, 128, 900), (16, 4, 16, 16, 360), (32, 4, 1, 500, 50), (48, 2, 64, 8, 9)]
+    found: list[list[Any]] = [[], []]
+    for D, H, T, S, around in given:
+        result = call(function, D, H, T, S, around)
+        require_parts(result, 2, "two widths: by multiply-adds and by parameters")
+        work, size = (2 * (T + S), 2 * T * S), (4, 4 + around)
+        goals = _goal(D, H, *work), 4 * D * H * D + 3 * H * D + D + around * D
+        rights = _nearest(H, goals[0], *work), _nearest(H, goals[1], *size)
+        as_wide, layer = "the layer with wide heads is as wide", 4 * D * H * D + 3 * H * D + D
+        mistakes = (
+            {
+                "rounded down; the multiple above may be nearer": _below(H, goals[0], *work),
+                "rounded up; the multiple below may be nearer": _below(H, goals[0], *work) + H,
+                "the attention is forgotten": _nearest(H, _goal(D, H, 1, 0), 1, 0),
+                "all keys are counted as queries": _same_work(D, H, 4 * T, 2 * T * T),
+                "attention is counted once; it has two products": _same_work(D, H, work[0], T * S),
+                "the projections are forgotten": H * D,
+                as_wide: D,
+            },
+            {
+                "rounded down; the multiple above may be nearer": _below(H, goals[1], *size),
+                "rounded up; the multiple below may be nearer": _below(H, goals[1], *size) + H,
+                "only the layer is counted, not what stands around it": _nearest(H, layer, 4, 4),
+                "the biases are forgotten": _nearest(H, _goal(D, H, 4, 0) + around * D, 4, around),
+                as_wide: D,
+            },
+        )
+        for i, name in enumerate(("by multiply-adds", "by parameters")):
+            width = as_number(result[i], f"the width {name}")
+            if width % H:
+                raise FaultError(f"the width {name}, {width}, is no whole multiple of H = {H}.")
+            where = f"{name}, D = {D}, H = {H}, T = {T}, S = {S}, around = {around}"
+            wrong = {f"{name}: {why}.": number for why, number in mistakes[i].items()}
+            found[i].append((width, rights[i], where, wrong))
+    for cases in found:
+        compare_numbers(cases, "{what}: {got}, not {right}.")
 
 
 def _narrow(projected: Tensor) -> Tensor:
@@ -237,14 +227,23 @@ def _narrow(projected: Tensor) -> Tensor:
     return soft(q @ k.mT / CHANNELS**0.5) @ v
 
 
-def _nearest(D: int, H: int, projections: int, attention: int) -> int:
-    """The multiple of H whose cost is nearest to that of wide heads in a model of width D."""
-    below = _below(D, H, projections, attention)
-    goal = projections * D * H * D + attention * H * D
-    return min((below, below + H), key=lambda W: abs(projections * W * W + attention * W - goal))
+def _goal(D: int, H: int, projections: int, attention: int) -> int:
+    return projections * D * H * D + attention * H * D
 
 
-def _below(D: int, H: int, projections: int, attention: int) -> int:
-    """The largest multiple of H whose cost is no more than that of wide heads."""
-    goal = projections * D * H * D + attention * H * D
-    return max(W for W in range(0, H * D + 1, H) if projections * W * W + attention * W <= goal)
+def _same_work(D: int, H: int, projections: int, attention: int) -> int:
+    return _nearest(H, _goal(D, H, projections, attention), projections, attention)
+
+
+def _nearest(H: int, goal: int, square: int, linear: int) -> int:
+    """The multiple W of H whose cost, square * W * W + linear * W, is nearest to the goal."""
+    below = _below(H, goal, square, linear)
+    return min((below, below + H), key=lambda W: abs(square * W * W + linear * W - goal))
+
+
+def _below(H: int, goal: int, square: int, linear: int) -> int:
+    """The largest multiple of H whose cost is no more than the goal."""
+    W = 0
+    while square * (W + H) ** 2 + linear * (W + H) <= goal:
+        W += H
+    return W

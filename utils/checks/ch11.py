@@ -1,4 +1,4 @@
-"""Checks of chapter 11: the same function with less work, and the padding of batches.
+"""Checks of chapter 11: the same function with less work, padding, and a bag of tokens.
 
 Shapes: B sequences, T queries, S keys, H heads, D = the tokens' width.
 """
@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from utils.checks.comparing import (
     Code,
     FaultError,
+    as_number,
     call,
     check,
+    compare,
     compare_numbers,
     compare_work,
     normal,
@@ -21,7 +23,13 @@ from utils.checks.comparing import (
 )
 from utils.checks.mistakes import NO_BIAS, STRIDED, split, strided, wrong_orders, wrong_scales
 
-__all__ = ["absorbed_scores", "absorbed_values", "padding_tokens", "row_asked_for"]
+__all__ = [
+    "absorbed_scores",
+    "absorbed_values",
+    "bag_of_tokens",
+    "padding_tokens",
+    "row_asked_for",
+]
 
 B, H, T, S, D_HEAD, D = 2, 3, 2, 7, 4, 10  # D is not H * D_HEAD here
 
@@ -122,37 +130,95 @@ def padding_tokens(function: Code) -> None:
     """Check ``function(lengths, batch_size)``: padding in batches as given, and sorted by length.
 
     ``lengths`` is a list of ints. The result is two ints: how many padding tokens the batches hold
-    when documents are taken in the order given, and when they are sorted by length first.
+    when texts are taken in the order given, and when they are sorted by length first. Either end
+    may come first; the smaller last batch then holds others, and the number is another.
     """
     cases = [([5, 1, 4, 2], 2), ([3, 9, 2, 7, 7, 1, 8, 6], 3), ([4, 4, 3], 2), ([6], 4)]
-    found: list[list[Any]] = [[], []]
-    for lengths, size in cases:
-        result = call(function, list(lengths), size)
+    results = [call(function, list(lengths), size) for lengths, size in cases]
+    for result in results:
         require_parts(result, 2, "two numbers: as given, and sorted")
-        for i, order in enumerate([lengths, sorted(lengths)]):
+    by_length = [as_number(result[1], "the padding of sorted batches") for result in results]
+    longest_first = by_length == [_padding(sorted(n, reverse=True), size) for n, size in cases]
+    for i in range(1 if longest_first else 2):
+        found = []
+        for result, (lengths, size) in zip(results, cases, strict=True):
+            order = sorted(lengths) if i else lengths
             what = f"for lengths {order} in batches of {size}, the padding"
             wrong = _wrong_paddings(lengths, size, is_sorted=bool(i))
-            found[i].append((result[i], _padding(order, size), what, wrong))
-    for numbers in found:
-        compare_numbers(numbers)
+            found.append((result[i], _padding(order, size), what, wrong))
+        compare_numbers(found)
 
 
 def _wrong_paddings(lengths: list[int], size: int, is_sorted: bool) -> dict[str, int]:
-    orders = [lengths, sorted(lengths)]
-    order, other = (orders[is_sorted], orders[not is_sorted])
-    right, whole = _padding(order, size), order[: len(order) // size * size]
-    missing = -len(order) % size * max(order[len(whole) :], default=0)
-    known = {
-        "these are all positions; subtract the tokens.": right + sum(order),
-        "the last batch, which may be smaller, is left out.": _padding(whole, size),
-        "the last batch, which may be smaller, is counted as full.": right + missing,
-        "a batch is padded to its own longest document.": _padding(order, len(order)),
+    known: dict[str, int] = {}
+    ends = [sorted(lengths), sorted(lengths, reverse=True)] if is_sorted else [lengths]
+    for n, order in enumerate(ends):
+        end = ", longest first" if n else ""
+        right, whole = _padding(order, size), order[: len(order) // size * size]
+        missing = -len(order) % size * max(order[len(whole) :], default=0)
+        known |= {
+            f"these are all positions{end}; subtract the tokens.": right + sum(order),
+            f"the last batch, which may be smaller, is left out{end}.": _padding(whole, size),
+            f"the last batch, which may be smaller, is counted as full{end}.": right + missing,
+        }
+    other = lengths if is_sorted else sorted(lengths)
+    back = other if is_sorted else other[::-1]
+    return known | {
+        "a batch is padded to its own longest text.": _padding(lengths, len(lengths)),
+        "a batch is padded to its own longest text, and the last one is full.": (
+            -(-len(lengths) // size) * size * max(lengths) - sum(lengths)
+        ),
         "the two orders are the wrong way round.": _padding(other, size),
+        "the two orders are the wrong way round, longest first.": _padding(back, size),
     }
-    if is_sorted:
-        longest_first = _padding(order[::-1], size)
-        known["sort the shortest first; the longest come first here."] = longest_first
-    return known
+
+
+@check
+def bag_of_tokens(function: Code) -> None:
+    """Check ``function(scores, occurs, values)``: attention to the vocabulary, not to the text.
+
+    ``scores`` is (V,), those of one query; ``occurs`` (B, V), how often each token occurs in each
+    text, int64; ``values`` (V, D). The result is what the query gathers from each text, (B, D).
+    """
+    draw = normal(14)
+    scores, values = draw(6), draw(6, 4)
+    occurs = torch.tensor([[1, 3, 0, 2, 0, 1], [0, 1, 5, 0, 2, 0], [2, 0, 0, 1, 1, 4]])
+    texts = [torch.arange(6).repeat_interleave(row) for row in occurs]
+    right = torch.stack([scores[text].softmax(0) @ values[text] for text in texts])
+    often, shares = occurs.float(), scores.softmax(0)  # of the vocabulary, each token once
+    counted = often * scores.exp()
+    mistakes = {
+        "how often a token occurs is not used: every text gathers the same.": (
+            (shares @ values).expand(3, 4)
+        ),
+        "how often is forgotten: a token counts once, however often it occurs.": (
+            (scores + (often > 0).log()).softmax(-1) @ values
+        ),
+        "the counts are added to the scores; add their logarithms.": (
+            (scores + often).softmax(-1) @ values
+        ),
+        "the scores are multiplied by the counts; add the logarithms of these.": (
+            (scores * often).softmax(-1) @ values
+        ),
+        "a token that does not occur has a weight; with the logarithm of 0, -inf, it has none.": (
+            (scores + often.log1p()).softmax(-1) @ values
+        ),
+        "the logarithm of 0 was made 0, so a token that does not occur weighs as if it did.": (
+            (scores + often.clamp(min=1).log()).softmax(-1) @ values
+        ),
+        "the counts come after the softmax, so the weights no longer sum to one.": (
+            (shares * often) @ values
+        ),
+        "the exponentials are not divided by their sum.": counted @ values,
+        "the softmax runs over the texts; it should run over the vocabulary.": (
+            (scores + often.log()).softmax(0).nan_to_num() @ values
+        ),
+        "this is the mean of the values; the scores are not used.": (
+            often / often.sum(-1, keepdim=True) @ values
+        ),
+    }
+    got = call(function, scores, occurs, values)
+    compare(got, right, "what the query gathers", mistakes)
 
 
 def _padding(lengths: list[int], size: int) -> int:

@@ -1,16 +1,19 @@
-"""Checks of chapter 12: the online softmax and its tiles, a cached step, shared heads, latent keys.
+"""Checks of chapter 12: tiles, parts that are merged, a state in place of the keys.
 
-Shapes: rows queries and n keys in a tile; B texts, T queries, S tokens in the cache, H heads.
+Shapes: rows queries and n keys in a tile; n parts, T queries.
 """
 
 import math
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from utils.checks.comparing import (
     Code,
+    FaultError,
     call,
     check,
     compare,
@@ -19,57 +22,24 @@ from utils.checks.comparing import (
     normal,
     require_parts,
 )
-from utils.checks.mistakes import HEAD_0, NO_MASK, soft, turned, wrong_attention, wrong_scales
+from utils.checks.mistakes import NO_MASK, turned, wrong_scales
 
 __all__ = [
-    "absorbed_heads",
-    "cached_step",
+    "causal_state",
+    "merged_parts",
     "one_tile",
-    "online_step",
-    "repeated_key_heads",
     "tiles_visited",
-    "tokens_that_fit",
 ]
 
 State = tuple[Tensor, Tensor, Tensor]  # top, total and mixed
 LOWEST = torch.finfo(torch.float32).min  # the largest score before any was read
-
-
-@check
-def online_step(function: Code) -> None:
-    """Check ``function(top, total, scores)``: one step of the online softmax.
-
-    ``top`` and ``total`` are (rows, 1), ``scores`` is (rows, n) and may hold -inf. The result is
-    the new ``top`` and the new ``total``, both (rows, 1).
-    """
-    for n, start in [(5, True), (4, False), (3, False), (1, False)]:
-        scores = 2 * normal(n)(3, n)
-        if start:  # a query may see nothing in the first tile
-            scores[0] = scores[1, 0] = -math.inf
-        top, total = _read_so_far(scores, start)
-        result = call(function, top.clone(), total.clone(), scores.clone())
-        require_parts(result, 2, "two tensors: top and total")
-        largest = scores.amax(dim=-1, keepdim=True)
-        right = torch.maximum(top, largest)
-        mistakes = {
-            "top is the old one; the tile may hold a larger score.": top,
-            "top is the largest score of the tile alone; the old top counts as well.": largest,
-            "top is the largest of all rows; each row has its own.": right.max().expand(3, 1),
-            "top has lost its last dimension; keepdim=True keeps it.": right.squeeze(-1),
-        }
-        compare(result[0], right, "the new top", mistakes)
-        down, new = (top - right).exp(), (scores - right).exp().sum(dim=-1, keepdim=True)
-        own = (scores - largest.clamp(min=LOWEST)).exp().sum(dim=-1, keepdim=True)
-        mistakes = {
-            "the old total is not rescaled to the new top.": total + new,
-            "the old total is rescaled the wrong way round.": total / down + new,
-            "the old total is missing.": new,
-            "the scores of the tile are measured from their own largest one.": total * down + own,
-            "the scores of the tile are measured from the old top.": total * down + new / down,
-            "the new part is rescaled too; it is measured from the new top.": (total + new) * down,
-            "the sum runs over all queries; sum over the keys of each.": total * down + new.sum(),
-        }
-        compare(result[1], total * down + new, "the new total", mistakes)
+FILLED = (
+    "where a whole tile is blocked, the total should not grow: a large negative number is then its "
+    "own maximum, and each blocked key counts as one. Fill with -inf."
+)
+EARLY = (
+    "the largest score is taken before the mask; a blocked score may be the largest. Block first."
+)
 
 
 @check
@@ -89,20 +59,33 @@ def one_tile(function: Code) -> None:
         mask[0], mask[1] = False, True  # one query sees nothing in this tile, one sees all
         result = call(function, (top.clone(), total.clone(), mixed.clone()), q, k, v, mask)
         require_parts(result, 3, "three tensors: top, total and mixed")
+        _refuse_finite_fill(result, n, start)
         products, read = q @ k.T, partial(_tile, (top, total, mixed), v, mask=mask)
-        right = read(products / 2)
+        right, early = read(products / 2), read(products / 2, ranked=products / 2)
+        if all(_same(got, wrong) for got, wrong in zip(result, early, strict=True)):
+            raise FaultError(EARLY)
         faults = wrong_scales(products, 4, read) | {
             NO_MASK: read(products / 2, mask=mask | True),
             turned("allowed"): read(products / 2, mask=~mask),
         }
-        added = right[2] - mixed * (top - right[0]).exp()
-        of_top = {"the state is the old one; the tile may hold a larger score.": top}
+        down = (top - right[0]).exp()
+        counted, added = right[1] - total * down, right[2] - mixed * down
+        largest = (products / 2).masked_fill(~mask, -math.inf).amax(dim=-1, keepdim=True)
+        of_top = {
+            "top is the old one; the tile may hold a larger score.": top,
+            "the old top is forgotten; keep it where it is larger than the tile's.": largest,
+        }
+        of_total = {
+            "the total so far is not rescaled to the new top.": total + counted,
+            "the total so far is missing.": counted,
+        }
         of_mixed = {
             "what was mixed before is not rescaled to the new top.": mixed + added,
             "what was mixed before is missing.": added,
             "mixed is divided by the total already; that comes last.": right[2] / right[1],
         }
-        for i, (name, own) in enumerate({"top": of_top, "total": {}, "mixed": of_mixed}.items()):
+        names = {"top": of_top, "total": of_total, "mixed": of_mixed}
+        for i, (name, own) in enumerate(names.items()):
             mistakes = {said: wrong[i] for said, wrong in faults.items()} | own
             compare(result[i], right[i], f"the new {name}", mistakes)
 
@@ -127,6 +110,12 @@ def tiles_visited(function: Code) -> None:
             "the window is one too wide; it includes t.": _count(past & (back <= window), tile),
             "the window is one too narrow.": _count(past & (back < window - 1), tile),
             "these are pairs; count tiles.": int(seen.sum()),
+            "these go back from a tile's last query; its first one sees further back.": sum(
+                i - max(0, min(i * tile + tile, T) - window) // tile + 1 for i in range(n)
+            ),
+            "the last tile is left out where it is smaller than the others.": _count(
+                seen[: T // tile * tile, : T // tile * tile], tile
+            ),
         }
         where = f"for T = {T}, window = {window}, tile = {tile}"
         found.append((call(function, T, window, tile), _count(seen, tile), where, mistakes))
@@ -134,100 +123,99 @@ def tiles_visited(function: Code) -> None:
 
 
 @check
-def cached_step(function: Code) -> None:
-    """Check ``function(q, k, v, keys, values)``, a step of decoding with a key-value cache.
+def merged_parts(function: Code) -> None:
+    """Check ``function(outputs, log_sums)``: attention in n parts becomes the attention over all.
 
-    ``q``, ``k`` and ``v`` are those of the newest token, (B, H, 1, D_head); ``keys`` and ``values``
-    those of the S tokens before, (B, H, S, D_head), S may be 0. The result is what the heads give,
-    (B, H, 1, D_head), and the new keys and values, (B, H, S + 1, D_head), in the text's order.
+    ``outputs`` is (n, T, D_value) and ``log_sums`` is (n, T, 1), -inf where a query saw nothing in
+    a part; it saw something in at least one. The result is the output, (T, D_value), and the
+    log-sum-exp, (T, 1).
     """
-    draw = normal(12)
-    for B, H, S, D_head in [(2, 3, 5, 4), (1, 2, 1, 8), (2, 2, 0, 4)]:
-        q, k, v = 2 * draw(3, B, H, 1, D_head)
-        old_k, old_v = draw(2, B, H, S, D_head)
-        result = call(function, q.clone(), k.clone(), v.clone(), old_k.clone(), old_v.clone())
-        require_parts(result, 3, "three things: output, keys and values")
-        where = f"with {S} tokens in the cache, "
-        keys, values = torch.cat([old_k, k], dim=2), torch.cat([old_v, v], dim=2)
-        kept = zip(("keys", "values"), result[1:], (k, v), (keys, values), strict=True)
-        for name, got, new, expected in kept:
-            mistakes = {
-                f"the new {name} are those of the newest token alone; keep the old ones.": new,
-                f"the {name} are as they were: add the newest token's.": expected[:, :, :-1],
-                f"the newest token comes last, not first, in the {name}.": expected.roll(1, 2),
-                "keys and values are swapped.": values if name == "keys" else keys,
-            }
-            compare(got, expected, f"{where}the {name}", mistakes)
-        mistakes = wrong_attention(q, keys, values) | {
-            "the newest token sees itself: append first.": soft(q @ old_k.mT / D_head**0.5) @ old_v,
-        }
-        compare(result[0], soft(q @ keys.mT / D_head**0.5) @ values, f"{where}the output", mistakes)
-
-
-@check
-def repeated_key_heads(function: Code) -> None:
-    """Check ``function(k, num_heads)``: (B, H_kv, S, D_head) -> (B, num_heads, S, D_head).
-
-    Head h of the result is the key head that query head h reads: number h // (H / H_kv).
-    """
-    draw = normal(12)
-    for kv_heads, num_heads in [(2, 6), (4, 8), (1, 4), (3, 3)]:
-        k, times = draw(2, kv_heads, 5, 4), num_heads // kv_heads
+    for n, shift in [(2, 0.0), (3, 0.0), (4, 200.0)]:
+        draw = normal(n)
+        outputs, log_sums = draw(n, 5, 3), draw(n, 5, 1) + shift
+        log_sums[0, 1] = -math.inf
+        result = call(function, outputs.clone(), log_sums.clone())
+        require_parts(result, 2, "two tensors: the output and its log-sum-exp")
+        shares, whole = log_sums.softmax(dim=0), log_sums.logsumexp(dim=0)
+        if shift and not all(isinstance(x, Tensor) and x.isfinite().all() for x in result):
+            raise FaultError(
+                "with log-sums of about 200 the exponential overflows; measure from the largest."
+            )
         mistakes = {
-            "the heads are laid like tiles, 0 1 0 1; it is 0 0 1 1.": k.repeat(1, times, 1, 1),
-            "the tokens are repeated; repeat the heads.": k.repeat_interleave(times, dim=2),
-            HEAD_0: k[:, :1].expand(-1, num_heads, -1, -1),
+            "this is the plain mean of the parts; a part counts by its sum.": outputs.mean(dim=0),
+            "the parts are added as they are; each counts by its share of the sum.": outputs.sum(0),
+            "the parts are weighed by the exponentials, but not divided by their sum.": (
+                log_sums.exp() * outputs
+            ).sum(dim=0),
+            "the shares are those of the queries; they sum to one over the parts.": (
+                log_sums.softmax(dim=1) * outputs
+            ).sum(dim=0),
+            "the parts are weighed by the log-sums; weigh by their exponentials.": (
+                log_sums / log_sums.sum(dim=0) * outputs
+            ).sum(dim=0),
+            "only the part with the largest sum is left.": outputs.gather(
+                0, log_sums.argmax(dim=0, keepdim=True).expand(1, 5, 3)
+            )[0],
         }
-        expected = k[:, [h // times for h in range(num_heads)]]
-        what = f"for {kv_heads} key heads and {num_heads} query heads, the result"
-        compare(call(function, k.clone(), num_heads), expected, what, mistakes)
+        compare(result[0], (shares * outputs).sum(dim=0), "the output", mistakes)
+        mistakes = {
+            "the log-sums are added; their exponentials add up.": log_sums.sum(dim=0),
+            "this is the largest log-sum; the other parts count as well.": log_sums.amax(dim=0),
+            "this is the sum; its logarithm is missing.": whole.exp(),
+            "the largest log-sum was taken off and is not added back.": whole - log_sums.amax(0),
+            "the log-sum-exp has lost its last dimension: (T, 1).": whole.squeeze(-1),
+        }
+        compare(result[1], whole, "the log-sum-exp", mistakes)
 
 
 @check
-def tokens_that_fit(function: Code) -> None:
-    """Check ``function(room, texts, layers, num_kv_heads, head_dim)``: the longest possible texts.
+def causal_state(function: Code) -> None:
+    """Check ``function(q, k, v)``: causal attention without a softmax, by one state.
 
-    ``room`` is in bytes, and a number takes two bytes (half precision). The result is an int, the
-    number of tokens that each of the texts may have so that all their caches fit.
+    q and k are (T, D_head) and v is (T, D_value); the result is (T, D_value): for each query the
+    values of the keys up to its own, by their products with the query. No number for every pair is
+    to be computed.
     """
-    cases = []
-    for sizes in [(2**30, 5, 24, 32, 128), (16 * 2**30, 7, 80, 8, 128), (10**6, 2, 3, 1, 64)]:
-        room, texts, layers, heads, width = sizes
-        a_token = 2 * 2 * layers * heads * width  # bytes
-        bytes_of = {
-            "count keys and values, both, and two bytes for each number.": texts * a_token / 2,
-            "a number takes two bytes in half precision, not four.": texts * a_token * 2,
-            "every layer has a cache of its own.": texts * a_token / layers,
-            "every key head has keys of its own.": texts * a_token / heads,
-            "a key holds head_dim numbers.": texts * a_token / width,
-            "this is for all texts together; give what each may have.": a_token,
+    for T, D in [(60, 4), (41, 3)]:
+        q, k, v = normal(T)(3, T, D)
+        products = q @ k.T
+        past = products.tril()
+        mistakes = {
+            "a query sees later keys; its state holds those up to its own.": products @ v,
+            "the token's own key is missing; add it before you read.": products.tril(-1) @ v,
+            "the state is turned round; a query meets the axis of the keys.": torch.stack(
+                [q[t] @ (v[: t + 1].T @ k[: t + 1]) for t in range(T)]
+            ),
+            "the state is the last token's alone; add to what was there.": (
+                products.diagonal().unsqueeze(-1) * v
+            ),
+            "there is a root of D_head; here the products are taken as they are.": (
+                past @ v / math.sqrt(D)
+            ),
+            "there is a softmax; here the products are taken as they are.": (
+                products.masked_fill(past == 0, -math.inf).softmax(dim=-1) @ v
+            ),
         }
-        right = room // (texts * a_token)
-        mistakes = {said: room // size for said, size in bytes_of.items()}
-        mistakes |= {"round down, not up.": right + 1, "round down.": room / (texts * a_token)}
-        cases.append((call(function, *sizes), right, f"for {sizes}, the result", mistakes))
-    compare_numbers(cases)
+        waste = "there is a number for every pair; a state of D_head by D_value is enough"
+        compare_work(function, (q, k, v), past @ v, "the output", mistakes, T * T * D, waste)
 
 
-@check
-def absorbed_heads(function: Code) -> None:
-    """Check ``function(q, c, w_k, w_v)``: attention to latent vectors, whose keys are never built.
+def _refuse_finite_fill(result: Sequence[Any], n: int, start: bool) -> None:
+    """Name the fill that shows itself only where the first query sees nothing of its first tile."""
+    if not start or not all(isinstance(x, Tensor) and x.shape[:1] == (3,) for x in result):
+        return
+    top, total = (x[0].flatten()[0].item() for x in result[:2])
+    if top < -1000 and abs(total - n) < 1e-3:
+        raise FaultError(FILLED)
 
-    ``q`` is (B, H, T, D_head), ``c`` (B, S, R), ``w_k`` and ``w_v`` (H, D_head, R); head h's key of
-    token j would be ``w_k[h] @ c[b, j]``, its value alike. The result is (B, H, T, D_head).
-    """
-    draw = normal(12)
-    for B, H, T, S, D_head, R in [(2, 3, 1, 40, 4, 6), (1, 2, 2, 50, 6, 4)]:
-        q, c, (w_k, w_v) = draw(B, H, T, D_head), draw(B, S, R), draw(2, H, D_head, R)
-        k, v = c.unsqueeze(1) @ w_k.mT, c.unsqueeze(1) @ w_v.mT  # (B, H, S, D_head)
-        weights, by_R = soft(q @ k.mT / D_head**0.5), soft(q @ k.mT / R**0.5)  # (B, H, T, S)
-        mistakes = wrong_attention(q, k, v) | {
-            "the scale is the root of D_head, not of R.": by_R @ v,
-            "these are mixtures of latent vectors; w_v is missing.": weights @ c.unsqueeze(1),
-        }
-        what, waste = f"for T = {T} and S = {S}, the result", "keys and values of all were built"
-        enough, inputs = round(2.2 * B * H * T * R * (D_head + S)), (q, c, w_k, w_v)
-        compare_work(function, inputs, weights @ v, what, mistakes, enough, waste)
+
+def _same(got: Any, wrong: Tensor) -> bool:
+    """Say whether a part of the state is the one that a mistake gives."""
+    return (
+        isinstance(got, Tensor)
+        and got.shape == wrong.shape
+        and torch.allclose(got.double(), wrong.double(), atol=1e-5)
+    )
 
 
 def _read_so_far(scores: Tensor, start: bool) -> tuple[Tensor, Tensor]:
@@ -238,10 +226,13 @@ def _read_so_far(scores: Tensor, start: bool) -> tuple[Tensor, Tensor]:
     return scores.amax(dim=-1, keepdim=True) + above, torch.tensor([[1.3], [1.7], [1.1]])
 
 
-def _tile(state: State, v: Tensor, scores: Tensor, mask: Tensor) -> State:
+def _tile(
+    state: State, v: Tensor, scores: Tensor, mask: Tensor, ranked: Tensor | None = None
+) -> State:
     top, total, mixed = state
     scores = scores.masked_fill(~mask, -math.inf)
-    right = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
+    largest = (scores if ranked is None else ranked).amax(dim=-1, keepdim=True)
+    right = torch.maximum(top, largest)
     down, weights = (top - right).exp(), (scores - right).exp()
     return right, total * down + weights.sum(dim=-1, keepdim=True), mixed * down + weights @ v
 

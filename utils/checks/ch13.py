@@ -1,249 +1,221 @@
-"""Checks of chapter 13: norms, blocks, names of weights, what heads do, and vectors of texts.
+"""Checks of chapter 13: steps with a cache, shared heads of keys, guesses, latent keys.
 
-Shapes: B texts, T tokens, H heads, D numbers a token or a vector, N known texts, M asked ones.
+Shapes: B texts, T queries, S tokens in the cache, H heads.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from utils.checks.comparing import Code, FaultError, call, check, compare, compare_numbers, normal
-from utils.checks.mistakes import wrong_means
-from utils.models import UNUSED, WEIGHT_NAMES
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    call,
+    check,
+    compare,
+    compare_numbers,
+    compare_work,
+    normal,
+    require_parts,
+)
+from utils.checks.mistakes import HEAD_0, soft, turned, wrong_attention
 
 __all__ = [
-    "encoder_block",
-    "exact_p_value",
-    "first_of_kind",
-    "nearest_class",
-    "new_name",
-    "offset_share",
-    "rms_norm",
+    "absorbed_heads",
+    "accepted_tokens",
+    "cached_steps",
+    "grouped_heads",
+    "tokens_that_fit",
 ]
 
-N, M, C, D = 24, 360, 3, 5  # known texts, asked texts, classes, numbers of a vector
-Part = Callable[[Tensor], Tensor]
-
 
 @check
-def rms_norm(function: Code) -> None:
-    """Check ``function(x, weight, eps)``: each token of (B, T, D) brought to size one, same shape.
+def cached_steps(function: Code) -> None:
+    """Check ``function(q, k, v, keys, values)``: T new tokens attend, beside S in the cache.
 
-    ``weight`` is (D,); ``eps`` is added to the mean of the squares. No mean is subtracted.
-
-    Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization".
+    ``q``, ``k`` and ``v`` are those of the new tokens, (B, H, T, D_head), T >= 1; ``keys`` and
+    ``values`` those of the S tokens before, (B, H, S, D_head), S may be 0. The result is what the
+    heads give, (B, H, T, D_head), and all keys and values, (B, H, S + T, D_head).
     """
-    draw = normal(13)
-    for shape, eps in [((2, 5, 6), 0.1), ((3, 4, 4), 1e-5), ((1, 3, 8), 1.0)]:
-        x = 3 + 2 * draw(shape)
-        weight = 1 + draw(shape[-1])
-        squares = x.pow(2).mean(-1, keepdim=True)
-        tokens = x.pow(2).mean(1, keepdim=True)
-        expected, centred = x / (squares + eps).sqrt(), F.layer_norm(x, shape[-1:], eps=eps)
-        by_sum, by_tokens = (x / (size + eps).sqrt() for size in (squares * shape[-1], tokens))
+    draw = normal(12)
+    for B, H, T, S, D_head in [(1, 2, 3, 4, 8), (2, 3, 1, 5, 4), (2, 2, 4, 0, 4)]:
+        q, k, v = 2 * draw(3, B, H, T, D_head)
+        old_k, old_v = draw(2, B, H, S, D_head)
+        result = call(function, q.clone(), k.clone(), v.clone(), old_k.clone(), old_v.clone())
+        require_parts(result, 3, "three things: output, keys and values")
+        where = f"with {T} new tokens and {S} in the cache, "
+        keys, values = torch.cat([old_k, k], dim=2), torch.cat([old_v, v], dim=2)
+        kept = zip(("keys", "values"), result[1:], (k, v), (keys, values), strict=True)
+        for name, got, new, expected in kept:
+            mistakes = {
+                f"the new {name} are those of the new tokens alone; keep the old ones.": new,
+                f"the {name} are as they were: add the new tokens'.": expected[:, :, :S],
+                f"the new tokens come last, not first, in the {name}.": expected.roll(T, 2),
+                "keys and values are swapped.": values if name == "keys" else keys,
+            }
+            compare(got, expected, f"{where}the {name}", mistakes)
+        allowed = torch.ones(T, S + T, dtype=torch.bool).tril(S)  # True = allowed
+        scores = q @ keys.mT / D_head**0.5  # (B, H, T, S + T)
+        top_left, shy, late = (torch.ones(T, S + T).tril(n).bool() for n in (0, S - 1, S + 1))
         mistakes = {
-            "the mean is subtracted, as in layer norm; RMSNorm keeps it.": centred,
-            "it is divided by the sum's root; take the mean of the squares.": by_sum,
-            "eps stands inside the root, beside the mean.": x / (squares.sqrt() + eps),
-            "eps is missing.": x / squares.sqrt(),
-            "it is divided by the mean of the squares; divide by its root.": x / (squares + eps),
-            "it is normalised over the tokens; take the numbers of each.": by_tokens,
-            "it is not divided by anything.": x,
-        }
-        mistakes = {said: weight * wrong for said, wrong in mistakes.items()}
-        mistakes["the weight is missing."] = expected
-        got = call(function, x.clone(), weight.clone(), eps)
-        compare(got, weight * expected, f"for eps = {eps}, the result", mistakes, atol=1e-4)
-
-
-@check
-def encoder_block(function: Code) -> None:
-    """Check ``function(x, attend, feed_forward, first, second, norm_first)``: a block's output.
-
-    ``attend``, ``feed_forward`` and the norms ``first`` and ``second`` are functions from (B, T, D)
-    to (B, T, D). With ``norm_first`` a norm stands before each part, else after each sum.
-    """
-    draw = normal(13)
-    x = draw(2, 5, 4)
-    mix, matrix = draw(2, 4, 4)
-
-    def attend(y: Tensor) -> Tensor:
-        return (y @ mix).cumsum(1)
-
-    def feed_forward(y: Tensor) -> Tensor:
-        return (y @ matrix).relu()
-
-    def first(y: Tensor) -> Tensor:
-        return F.layer_norm(y, (4,)) + 0.3
-
-    def second(y: Tensor) -> Tensor:
-        return 2 * F.layer_norm(y, (4,)) - 0.2
-
-    def block(
-        pre: bool,
-        parts: Sequence[Part] = (attend, feed_forward),
-        norms: Sequence[Part] = (first, second),
-        keep: str = "sum",
-    ) -> Tensor:
-        y = x
-        for part, norm in zip(parts, norms, strict=True):
-            kept = {"sum": y, "nothing": 0 * y, "start": x, "normed": norm(y)}[keep]
-            y = kept + part(norm(y)) if pre else norm(kept + part(y))
-        return y
-
-    for pre in (False, True):
-        mistakes = {
-            "this is pre-norm and post-norm the wrong way round.": block(not pre),
-            "the residuals are missing: add what came in.": block(pre, keep="nothing"),
-            "the second sum takes what the first made, not the first x.": block(pre, keep="start"),
-            "the sum keeps x itself, not the normed x.": block(pre, keep="normed"),
-            "first and second are swapped.": block(pre, norms=(second, first)),
-            "attention comes first.": block(pre, parts=(feed_forward, attend)),
-            "there is no norm.": block(pre, norms=(Tensor.clone, Tensor.clone)),
-            "the feed-forward part is missing.": block(pre, (attend,), (first,)),
-        }
-        got = call(function, x.clone(), attend, feed_forward, first, second, pre)
-        compare(got, block(pre), f"{'pre' if pre else 'post'}-norm: the output", mistakes)
-
-
-@check
-def new_name(function: Code) -> None:
-    """Check ``function(old)``: from a published name of a tensor, a str, to that in our model.
-
-    None stands for a tensor that our model has no place for.
-    """
-    names: dict[str, str | None] = dict.fromkeys(UNUSED) | WEIGHT_NAMES
-    for old, new in names.items():
-        got = call(function, old)
-        if got != new:
-            place = f"is called {new}" if new else "has no place, so return None,"
-            raise FaultError(f"{old} {place} in our model; you return {got!r}.")
-
-
-@check
-def offset_share(function: Code) -> None:
-    """Check ``function(weights, padding, offset)``: what each head gives to a neighbour, (H,).
-
-    ``weights`` is (B, H, T, T), ``padding`` (B, T) with True = padding. The mean, over all queries
-    t of all texts for which query and key t + offset are real tokens, of the weight on that key.
-    """
-    draw = normal(13)
-    lengths = torch.tensor([6, 3, 5])
-    padding = torch.arange(6) >= lengths.unsqueeze(1)  # (B, T)
-    for offset in (1, -1, 2, 0):
-        scores = 2 * draw(3, 4, 6, 6)
-        weights = scores.masked_fill(padding[:, None, None], -math.inf).softmax(-1)
-        on_key = weights.diagonal(offset, 2, 3)  # (B, H, T - |offset|)
-        behind = weights.diagonal(-offset, 2, 3)
-        real = (~padding.unsqueeze(1) & ~padding.unsqueeze(2)).diagonal(offset, 1, 2)
-        counts = real.unsqueeze(1)  # (B, 1, T - |offset|)
-        by_text, queries = (on_key * counts).sum(2), counts.sum(2)  # (B, H), (B, 1)
-        expected = by_text.sum(0) / queries.sum()
-        mistakes = wrong_means(on_key, counts, "padding", dim=(0, 2)) | {
-            "it looks the wrong way; the key is t + offset.": (
-                (behind * counts).sum((0, 2)) / queries.sum()
+            "the mask counts from the top left, as is_causal=True does, so that new token 0 sees "
+            "key 0 alone; it stands at place S, and sees S + 1 keys.": soft(scores, top_left)
+            @ values,
+            "a new token sees those after it; among themselves they need the causal mask.": (
+                scores.softmax(-1) @ values
             ),
-            "this is a mean of the texts' means; take all queries.": (by_text / queries).mean(0),
-            "the heads are averaged; give a number for each.": expected.mean(),
-        }
-        got = call(function, weights.clone(), padding.clone(), offset)
-        compare(got, expected, f"for offset {offset}, the result", mistakes)
+            "a new token sees the one after it too: new token 0 sees S + 1 keys.": (
+                soft(scores, late) @ values
+            ),
+            "only the old tokens are seen: append first.": soft(q @ old_k.mT / D_head**0.5) @ old_v,
+            turned("allowed"): soft(scores, ~allowed) @ values,
+            "a token sees itself: append first.": soft(scores, shy).nan_to_num() @ values,
+        } | wrong_attention(q, keys, values, allowed)
+        compare(result[0], soft(scores, allowed) @ values, f"{where}the output", mistakes)
+
+
+class _Largest(TorchDispatchMode):
+    """Note how many numbers the largest result of an operation has; one seen wide counts too."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.numbers = max(self.numbers, result.numel())
+        return result
 
 
 @check
-def exact_p_value(function: Code) -> None:
-    """Check ``function(first, second)``: how often a fair coin splits so unevenly, or more so.
+def grouped_heads(function: Code) -> None:
+    """Check ``function(q, k, v)``: H heads of queries attend to H_kv heads of keys, no mask.
 
-    ``first`` and ``second`` are ints: on so many articles one of two methods alone is right. The
-    result is the probability that ``first + second`` tosses of a fair coin fall at least as
-    unevenly, to either side; it is 1 if there are no tosses. That is McNemar's test, exact.
+    ``q`` and the result are (B, H, T, D_head), ``k`` and ``v`` (B, H_kv, S, D_head); query head h
+    reads key head h // (H / H_kv). No key may be repeated, nor seen as if it were.
     """
-    for first, second in [(4, 1), (1, 4), (15, 7), (2, 30), (0, 5), (3, 3), (1, 2), (0, 0)]:
-        n, few = first + second, min(first, second)
-        tail = sum(math.comb(n, k) for k in range(few + 1)) / 2**n
-        square = (first - second) ** 2 / n if n else 0.0
+    draw = normal(12)
+    for H_kv, H, T in [(2, 6, 3), (4, 8, 1), (1, 4, 2), (3, 3, 2)]:
+        q, times = draw(2, H, T, 8), H // H_kv
+        k, v = draw(2, 2, H_kv, 5, 8)
+        wide_k, wide_v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
+        tiles, first = [h % H_kv for h in range(H)], [0] * H
+
+        def heads(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            return soft(q @ k.mT / 8**0.5) @ v
+
+        flat = q.transpose(1, 2).reshape(2, H_kv, -1, 8)  # (B, H_kv, times * T, D_head)
         mistakes = {
-            "only one side is counted; as uneven to the other side counts too.": tail,
-            "this is this split alone; add the more uneven ones.": 2 * math.comb(n, few) / 2**n,
-            "this split itself is left out.": 2 * (tail - math.comb(n, few) / 2**n),
-            "this is the approximation by chi-squared.": math.erfc(math.sqrt(square / 2)),
-            "a probability is at most 1; an even split is counted twice.": 2 * tail,
-            "these are the ways; divide by all 2 ** n of them.": 2 * tail * 2**n,
+            "the key heads are laid like tiles, 0 1 0 1; it is 0 0 1 1.": (
+                heads(q, k[:, tiles], v[:, tiles])
+            ),
+            HEAD_0: heads(q, k[:, first], v[:, first]),
+            "the rows of a group come out in another order than they went in.": (
+                heads(flat, k, v).reshape(q.shape)
+            ),
+        } | wrong_attention(q, wide_k, wide_v)
+        what = f"for {H_kv} key heads, {H} query heads and {T} new tokens, the result"
+        with _Largest() as largest:
+            got = call(function, q.clone(), k.clone(), v.clone())
+        compare(got, heads(q, wide_k, wide_v), what, mistakes)
+        if times > 1 and largest.numbers >= wide_k.numel():
+            raise FaultError(
+                "right, but keys or values were repeated, as a broadcast product also does: make "
+                "the queries of a group rows of one matrix."
+            )
+
+
+@check
+def tokens_that_fit(function: Code) -> None:
+    """Check ``function(room, texts, layers, num_kv_heads, head_dim)``: the longest possible texts.
+
+    ``room`` is in bytes, and a number takes two bytes (half precision). The result is an int, the
+    number of tokens that each of the texts may have so that all their caches fit.
+    """
+    cases = []
+    for sizes in [(2**30, 5, 24, 32, 128), (16 * 2**30, 7, 80, 8, 128), (10**6, 2, 3, 1, 64)]:
+        room, texts, layers, heads, width = sizes
+        a_token = 2 * 2 * layers * heads * width  # bytes
+        bytes_of = {
+            "count keys and values, both, and two bytes for each number.": texts * a_token / 2,
+            "a number takes two bytes in half precision, not four.": texts * a_token * 2,
+            "every layer has a cache of its own.": texts * a_token / layers,
+            "every key head has keys of its own.": texts * a_token / heads,
+            "a key holds head_dim numbers.": texts * a_token / width,
+            "this is for all texts together; give what each may have.": a_token,
         }
-        what, right = f"exact_p_value({first}, {second})", min(1.0, 2 * tail)
-        compare_numbers([(call(function, first, second), right, what, mistakes)])
+        right = room // (texts * a_token)
+        mistakes = {said: room // size for said, size in bytes_of.items()}
+        mistakes |= {"round down, not up.": right + 1, "round down.": room / (texts * a_token)}
+        cases.append((call(function, *sizes), right, f"for {sizes}, the result", mistakes))
+    compare_numbers(cases)
 
 
 @check
-def nearest_class(function: Code) -> None:
-    """Check ``function(vectors, labels, asked)``: the class whose mean vector points most alike.
+def accepted_tokens(function: Code) -> None:
+    """Check ``function(guesses, answers)``: what one pass over k guesses writes.
 
-    ``vectors`` is (N, D), each of length one, ``labels`` (N,) from 0 to C - 1, every class among
-    them, and ``asked`` (M, D), each of length one. The result is (M,), int64: the class with the
-    largest cosine between a text and the mean of the class's vectors.
+    ``guesses`` (k,) were given to the model after the text so far, ``answers`` (k + 1,) is its
+    choice after the text, after the first guess, ..., after the last. The result holds the guesses
+    that the model would have written and the answer after them, (n + 1,), 0 <= n <= k.
     """
-    generator = torch.Generator().manual_seed(13)
-    labels = torch.cat([torch.zeros(14), torch.ones(7), 2 * torch.ones(3)]).long()  # (N,)
-    labels = labels[torch.randperm(N, generator=generator)]
-    spread = torch.tensor([2.0, 1.0, 0.3])[labels].unsqueeze(1)  # classes wide and narrow
-    middles = torch.randn(C, D, generator=generator)
-    noise = torch.randn(N, D, generator=generator)
-    vectors = F.normalize(middles[labels] + spread * noise, dim=-1)
-    asked = F.normalize(torch.randn(M, D, generator=generator), dim=-1)
-    own = F.one_hot(labels, C).float().T  # (C, N)
-    means = own @ vectors / own.sum(dim=1, keepdim=True)  # (C, D)
-
-    directions = F.normalize(means, dim=-1)
-
-    def best(weights: Tensor, asked: Tensor = asked) -> Tensor:
-        return (asked @ weights.T).argmax(dim=-1)
-
-    mistakes = {
-        "the sums are compared, so large classes win: take means.": best(own @ vectors),
-        "divide each mean by its length, or classes whose texts are alike win.": best(means),
-        "this is the class of the nearest text; take means first.": labels[best(vectors)],
-        "this is the least similar class; take the largest cosine.": best(-directions),
-        "these are cosines; give the class, the index of the largest.": asked @ directions.T,
-        "this asks about the known texts; ask about `asked`.": best(directions, vectors),
-    }
-    expected = best(directions)
-    got = call(function, vectors.clone(), labels.clone(), asked.clone())
-    compare(got, expected, "the result", mistakes)
+    cases = [  # guesses, answers
+        ([5, 2, 7, 7], [5, 2, 9, 7, 4]),  # the third is wrong, the fourth right by chance
+        ([3, 1], [4, 1, 8]),  # none
+        ([6, 6, 2], [6, 6, 2, 9]),  # all
+        ([], [3]),
+        ([1, 2, 3], [1, 1, 2, 3]),  # each guess is the answer one place later
+        ([4], [4, 4]),
+    ]
+    for given, said in cases:
+        guesses, answers = torch.tensor(given, dtype=torch.int64), torch.tensor(said)
+        same = guesses == answers[:-1]
+        n = int(same.long().cumprod(0).sum())
+        late = int((guesses == answers[1:]).long().cumprod(0).sum())
+        mistakes = {
+            "stop at the first wrong guess: a later one was made after a wrong text.": (
+                answers[: int(same.sum()) + 1]
+            ),
+            "only the right ones of all guesses are kept; stop at the first wrong one.": (
+                torch.cat([guesses[same], answers[-1:]])
+            ),
+            "the model's own answer is missing: after the last right guess comes its token.": (
+                guesses[:n]
+            ),
+            "the last token is the wrong guess; write the model's answer in its place.": (
+                guesses[: n + 1]
+            ),
+            "compare guess i with answer i: the answer after the text is for the first guess.": (
+                answers[1 : late + 2]
+            ),
+            "compare guess i with answer i, not with the one after it.": answers[: late + 1],
+            "these are all answers; those after a wrong guess do not count.": answers,
+            "these are all guesses, right or wrong.": guesses,
+        }
+        got = call(function, guesses.clone(), answers.clone())
+        if isinstance(got, list | tuple):
+            got = torch.tensor([int(token) for token in got], dtype=torch.int64)
+        what = f"for guesses {given} and answers {said}, the result"
+        compare(got, answers[: n + 1], what, mistakes)
 
 
 @check
-def first_of_kind(function: Code) -> None:
-    """Check ``function(vectors, labels)``: how far down a text's list is the first of its kind.
+def absorbed_heads(function: Code) -> None:
+    """Check ``function(q, c, w_k, w_v)``: attention to latent vectors, whose keys are never built.
 
-    ``vectors`` is (N, D), each of length one, ``labels`` (N,), each at least twice. The result is
-    (N,), int64: with the other texts ordered by the cosine, the nearest first, the place of the
-    first that has the text's own label. The nearest text has place 1.
+    ``q`` is (B, H, T, D_head), ``c`` (B, S, R), ``w_k`` and ``w_v`` (H, D_head, R); head h's key of
+    token j would be ``w_k[h] @ c[b, j]``, its value alike. The result is (B, H, T, D_head).
     """
-    generator = torch.Generator().manual_seed(13)
-    labels = torch.arange(N) % C
-    vectors = torch.randn(C, D, generator=generator)[labels]
-    vectors = F.normalize(vectors + torch.randn(N, D, generator=generator), dim=-1)
-    cosines, itself = vectors @ vectors.T, torch.eye(N)  # (N, N)
-
-    def place(scores: Tensor, alike: bool = True) -> Tensor:
-        order = scores.argsort(dim=1, descending=True)
-        same = (labels[order] == labels.unsqueeze(1)) == alike
-        return same.long().argmax(dim=1) + 1
-
-    others = cosines - 3 * itself
-    expected = place(others)
-    mistakes = {
-        "every text is its own nearest: leave it out.": place(cosines),
-        "the nearest text has place 1, not 0.": expected - 1,
-        "leave the text itself out before you count the places.": expected + 1,
-        "the least similar texts come first here.": place(-cosines - 3 * itself),
-        "this is the first of another kind; look for the same label.": place(others, alike=False),
-        "this is the number of the text that was found; give its place in the list.": (
-            others - 9 * (labels != labels.unsqueeze(1))
-        ).argmax(dim=1),
-    }
-    got = call(function, vectors.clone(), labels.clone())
-    compare(got, expected, "the result", mistakes)
+    draw = normal(12)
+    for B, H, T, S, D_head, R in [(2, 3, 1, 40, 4, 6), (1, 2, 2, 50, 6, 4)]:
+        q, c, (w_k, w_v) = draw(B, H, T, D_head), draw(B, S, R), draw(2, H, D_head, R)
+        k, v = c.unsqueeze(1) @ w_k.mT, c.unsqueeze(1) @ w_v.mT  # (B, H, S, D_head)
+        weights, by_R = soft(q @ k.mT / D_head**0.5), soft(q @ k.mT / R**0.5)  # (B, H, T, S)
+        mistakes = wrong_attention(q, k, v) | {
+            "the scale is the root of D_head, not of R.": by_R @ v,
+            "these are mixtures of latent vectors; w_v is missing.": weights @ c.unsqueeze(1),
+        }
+        what, waste = f"for T = {T} and S = {S}, the result", "keys and values of all were built"
+        enough, inputs = round(2.2 * B * H * T * R * (D_head + S)), (q, c, w_k, w_v)
+        compare_work(function, inputs, weights @ v, what, mistakes, enough, waste)

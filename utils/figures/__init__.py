@@ -22,6 +22,7 @@ from utils.figures.drawings import (
     draw_packings,
     draw_reading,
     draw_scores_to_weights,
+    draw_sharing,
     draw_splitting,
     draw_sum_of_heads,
     draw_tiles,

@@ -47,11 +47,12 @@ html[data-theme=dark] .head-view path {stroke:#56B4E9}
 class HeadView:
     """A choice of head, and lines between tokens that are the wider the larger the weight.
 
-    Put it at the end of a cell. It opens on the head that says most: the one whose weights are
-    furthest from even, that is, whose rows have the lowest mean entropy. The number stands by its
-    strongest lines. Pointing at a token, or moving to it with the tab key, leaves only its lines,
-    each with its number. A weight below a tenth of the head's largest has no line. Equal inputs
-    give equal bytes, and any number of views can stand on one page.
+    Put it at the end of a cell. It opens on the head that says most, unless ``opens_on`` names
+    another: the one whose weights are furthest from even, that is, whose rows have the lowest mean
+    entropy. The number stands by its strongest lines. Pointing at a token, or moving to it with the
+    tab key, leaves only its lines, each with its number. A weight below a tenth of the head's
+    largest has no line. Equal inputs give equal bytes, and any number of views can stand on one
+    page.
 
     Parameters
     ----------
@@ -59,15 +60,22 @@ class HeadView:
     queries : T names, such as the tokens, shown on the left
     keys : S names, shown on the right
     title : str, what is shown
+    opens_on : int, the head that is seen first; None for the one that says most
 
     Raises
     ------
     ValueError
-        if the names do not fit the shape of the weights, or a weight is negative or not finite
+        if the names do not fit the shape of the weights, a weight is negative or not finite, or
+        there is no head ``opens_on``
     """
 
     def __init__(
-        self, weights: Tensor, queries: Sequence[str], keys: Sequence[str], title: str
+        self,
+        weights: Tensor,
+        queries: Sequence[str],
+        keys: Sequence[str],
+        title: str,
+        opens_on: int | None = None,
     ) -> None:
         weights = weights.detach().double().cpu()
         if weights.dim() != 3 or weights.shape[1:] != (len(queries), len(keys)):
@@ -82,7 +90,10 @@ class HeadView:
         self.heads |= {f"head {h}": head for h, head in enumerate(weights)}
         rows = weights / weights.sum(dim=-1, keepdim=True).clamp_min(1e-12)
         entropy = -torch.xlogy(rows, rows).sum(dim=-1).mean(dim=-1)  # (H,)
-        self.first = 1 + int(entropy.argmin())  # among the choices, the first of which is the mean
+        if opens_on is not None and not 0 <= opens_on < len(weights):
+            raise ValueError(f"opens_on is {opens_on}; there are heads 0 to {len(weights) - 1}.")
+        says_most = int(entropy.argmin()) if opens_on is None else opens_on
+        self.first = 1 + says_most  # among the choices, the first of which is the mean
 
     def __repr__(self) -> str:
         """The view in words: the strongest pairs of each head."""
@@ -105,8 +116,9 @@ class HeadView:
             f'</form><svg viewBox="0 0 {WIDTH} {ROW * (rows + 1)}" role="group" '
             f'aria-label="{escape(self.title)}">{self._column_titles()}'
             + "".join(self._layer(n, name) for n, name in enumerate(names))
-            + "</svg><div>Point at a token, or move to it with the tab key, to see only its lines "
-            "and their weights.</div><details><summary>The strongest pairs in words</summary>"
+            + '</svg><div class="no-print">Point at a token, or move to it with the tab key, to '
+            "see only its lines and their weights.</div>"
+            "<details><summary>The strongest pairs in words</summary>"
             f"<ul>{words}</ul></details></div>"
         )
 

@@ -23,7 +23,8 @@ CHAPTER = f"""
 <div class="head-view"><form method="dialog"><fieldset><label><input type="radio" class="c0"> mean
 </label><label><input type="radio" class="c1" checked> 0</label></fieldset></form>
 <svg viewBox="0 0 1 1"><g class="layer h0"><text>all</text></g>
-<g class="layer h1" display="none"><text>first head</text></g></svg><div>Point at a token.</div>
+<g class="layer h1" display="none"><text>first head</text></g></svg>
+<div class="no-print">Point at a token.</div>
 <details><summary>The strongest pairs in words</summary><ul><li>0: a to b</li></ul></details></div>
 <p class="buttons"><a href="#one">Start</a></p>
 <dl><dt>call(<dl><dd>first,</dd><dd>second</dd></dl>)</dt><dd>Calls.</dd></dl>

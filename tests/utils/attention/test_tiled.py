@@ -14,7 +14,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from utils.attention import scaled_dot_product_attention, tiled_attention
+from utils.attention import (
+    causal_mask,
+    merge_attention,
+    partial_attention,
+    scaled_dot_product_attention,
+    tiled_attention,
+)
 from utils.measure import kept_bytes
 
 few_examples = settings(max_examples=40)
@@ -294,3 +300,70 @@ def test_where_autocast_converts_dtypes_may_differ():
         for function in (tiled_attention, lambda *x: scaled_dot_product_attention(*x)[0]):
             found = function(q.bfloat16(), k, v).float()
             torch.testing.assert_close(found, expected, atol=0.05, rtol=0.05)
+
+
+def in_parts(q, k, v, allowed, sizes, order=None):
+    """Attention over parts of the keys, each of which knows nothing of the others, merged."""
+    parts = list(zip(k.split(sizes, -2), v.split(sizes, -2), allowed.split(sizes, -1), strict=True))
+    return merge_attention([partial_attention(q, *parts[i]) for i in order or range(len(parts))])
+
+
+@few_examples
+@given(problems, st.lists(st.integers(1, 5), min_size=1, max_size=4))
+def test_merged_parts_are_the_whole_in_output_log_sum_and_gradient(problem, sizes):
+    torch.manual_seed(problem["seed"])
+    batch, T, S = problem["batch"], problem["queries"], sum(sizes)
+    inputs = draw(batch, T, S, problem["width"], problem["value_width"])
+    allowed = torch.rand(T, S) < 0.5  # some queries see nothing in a part, some nothing at all
+    assert_same(
+        lambda *x: in_parts(*x, allowed, sizes)[0],
+        lambda *x: scaled_dot_product_attention(*x, allowed)[0],
+        inputs,
+        atol=1e-10,
+        rtol=1e-8,
+    )
+    q, k, v = inputs
+    scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~allowed, -math.inf)
+    wanted = scores.logsumexp(dim=-1, keepdim=True)
+    for order in (None, list(range(len(sizes)))[::-1]):
+        torch.testing.assert_close(in_parts(q, k, v, allowed, sizes, order)[1], wanted)
+
+
+def test_a_merge_can_be_merged():
+    torch.manual_seed(0)
+    q, k, v = draw((2,), 4, 9, 3, 2)
+    parts = [partial_attention(q, *kv) for kv in zip(k.split(3, -2), v.split(3, -2), strict=True)]
+    in_turns = merge_attention([merge_attention(parts[:2]), parts[2]])
+    for got, wanted in zip(in_turns, partial_attention(q, k, v), strict=True):
+        torch.testing.assert_close(got, wanted)
+
+
+def test_the_log_sum_is_differentiable_and_large_ones_do_not_overflow():
+    q, k, v = draw((), 3, 6, 4, 2)
+    allowed = causal_mask(3, 6, start=-1)  # the first query sees nothing
+    assert torch.autograd.gradcheck(
+        lambda *x: tuple(y[1:] for y in in_parts(*x, allowed, [2, 4])), (q, k, v)
+    )
+    output, log_sum = merge_attention(
+        [(torch.ones(1, 2), torch.full((1, 1), 1000.0)), (torch.zeros(1, 2), torch.zeros(1, 1))]
+    )
+    torch.testing.assert_close(output, torch.ones(1, 2))
+    assert log_sum.item() == 1000.0
+
+
+def test_parts_in_half_precision_are_computed_in_float32():
+    q, k, v = (x.half() for x in draw((), 3, 6, 4, 2))
+    output, log_sum = partial_attention(q, k, v)
+    assert output.dtype == log_sum.dtype == torch.float32
+
+
+def test_parts_that_do_not_fit_are_refused():
+    x = torch.randn(2, 5, 4)
+    with pytest.raises(ValueError, match="do not fit"):
+        partial_attention(x, x[..., :3], x)
+    with pytest.raises(ValueError, match="attn_mask has shape"):
+        partial_attention(x, x, x, torch.ones(4, 5) > 0)
+    with pytest.raises(ValueError, match="at least one part"):
+        merge_attention([])
+    with pytest.raises(ValueError, match="one number for each query"):
+        merge_attention([(torch.ones(3, 2), torch.ones(3))])

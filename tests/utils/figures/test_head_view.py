@@ -103,6 +103,16 @@ def test_without_styles_one_head_is_seen_and_nothing_else():
     assert seen[0] == "none"
 
 
+def test_it_opens_on_the_head_that_is_asked_for():
+    weights = torch.eye(3)[None].repeat(4, 1, 1)
+    for head in range(4):
+        shown = HeadView(weights, "abc", "abc", "A title", opens_on=head)
+        seen = [layer.get("display") for layer in layers(parsed(shown))]
+        assert seen.index("inline") == head + 1
+    with pytest.raises(ValueError, match="opens_on is 4; there are heads 0 to 3"):
+        HeadView(weights, "abc", "abc", "A title", opens_on=4)
+
+
 def test_it_is_whole_in_itself():
     html = view()[0]._repr_html_()
     assert "<script" not in html

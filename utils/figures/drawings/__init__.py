@@ -15,10 +15,11 @@ Each picture is drawn twice, for a wide page and for a narrow one, and says in w
 ``splitting``   numbers split into heads, rightly and wrongly
 ``packings``    its packed weights, as libraries and models keep them
 ``reading``     a text, and how much each word is read
-``memory``      tiles, and the cache
+``memory``      tiles; ``caches`` what is kept while a text is written, and who shares it
 """
 
 from utils.figures.drawings.blocks import draw_block
+from utils.figures.drawings.caches import draw_cache, draw_sharing
 from utils.figures.drawings.canvas import NARROW, WIDE, Block, Picture, both, canvas, trim
 from utils.figures.drawings.couriers import draw_couriers, draw_lookup
 from utils.figures.drawings.embedding import draw_embedding
@@ -27,7 +28,7 @@ from utils.figures.drawings.heads import draw_heads
 from utils.figures.drawings.layers import draw_layer
 from utils.figures.drawings.loop import draw_loop
 from utils.figures.drawings.masks import draw_mask, draw_scores_to_weights
-from utils.figures.drawings.memory import draw_cache, draw_tiles
+from utils.figures.drawings.memory import draw_tiles
 from utils.figures.drawings.packings import draw_packings
 from utils.figures.drawings.primitives import arrow, box, head_name, line, link, write
 from utils.figures.drawings.reading import draw_reading

@@ -1,4 +1,4 @@
-"""What attention carries along: three numbers from tile to tile; a cache from token to token."""
+"""What attention carries along from tile to tile: three numbers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Circle
 from torch import Tensor
 
 from utils.figures.drawings.canvas import (
-    TEXT,
-    THIN,
     Block,
     Picture,
     both,
-    shorten,
 )
-from utils.figures.drawings.primitives import arrow, box, colours_of_heads, line, write
-from utils.figures.palette import HEAD_COLOURS, INK, NEUTRAL, NOTE
+from utils.figures.drawings.primitives import arrow, box, write
+from utils.figures.palette import HEAD_COLOURS, NEUTRAL, NOTE
 
 CARD, HIGH = 108.0, 24.0  # width of a card, height of a line of cells
 
@@ -124,89 +120,3 @@ def _card(axes: Axes, left: float, top: float, known: _Carried) -> Block:
         text = f"{number:.2f}".replace("-", "−")
         write(axes, (place.right - 9, y), text, bold=name == "average", align="right")
     return place
-
-
-def draw_cache(tokens: Sequence[str], num_heads: int = 4, num_groups: int = 2) -> Picture:
-    """Draw a cache that grows by one column a token, and the heads that share the caches.
-
-    Parameters
-    ----------
-    tokens : 1 to 6 names, in the order in which they are written
-    num_heads : int, 1 to 6
-    num_groups : int, how many caches the heads share in equal parts
-
-    Raises
-    ------
-    ValueError
-        if there are too many tokens, or the groups do not share out the heads in equal parts
-    """
-    if not 1 <= len(tokens) <= 6:
-        raise ValueError(f"1 to 6 tokens can be drawn, not {len(tokens)}.")
-    colours = colours_of_heads(num_heads)
-    if num_groups < 1 or num_heads % num_groups:
-        raise ValueError(f"{num_groups} groups do not share out {num_heads} heads in equal parts.")
-
-    def draw(axes: Axes, narrow: bool) -> None:
-        bottom = _growing(axes, tokens)
-        left, top = (0.0, bottom + 40) if narrow else (331.0, 0.0)
-        _sharing(axes, left, top, colours, num_groups, len(tokens))
-
-    shared = num_heads // num_groups
-    return both(
-        draw,
-        f"Left: a cache of keys and values while {len(tokens)} tokens are written; each step adds "
-        f"the column of one token and reads all columns so far, {len(tokens)} in the last. Right: "
-        f"{num_heads} heads read {num_groups} caches, {shared} heads each.",
-    )
-
-
-def _column(axes: Axes, left: float, top: float, wide: float, *, new: bool) -> None:
-    """The key of a token, and below it its value."""
-    for row in (0, 1):
-        place = Block(left + 1, top + 12 * row + 1, left + wide - 1, top + 12 * row + 11)
-        kind = "new" if new else "kept"
-        shade, alpha = (INK, 0.75) if new else (NEUTRAL, 0.4)
-        box(axes, place, colour=shade, alpha=alpha, radius=2, kind=kind)
-
-
-def _growing(axes: Axes, tokens: Sequence[str]) -> float:
-    """One line a step, each with one column more; gives where it ends."""
-    wide = min(46.0, 216 / len(tokens))
-    write(axes, (74 + wide * len(tokens) / 2, 0), "One column more a token", size=TEXT, bold=True)
-    for step, token in enumerate(tokens):
-        y = 22 + 34 * step
-        write(axes, (62, y + 12), shorten(token, 60), align="right")
-        for column in range(step + 1):
-            _column(axes, 74 + column * wide, y, wide, new=column == step)
-    y = 22 + 34 * len(tokens) + 8
-    for n, (new, text) in enumerate([(False, "read"), (True, "written and read")]):
-        left = 74.0 + 64 * n
-        place = Block(left, y - 5, left + 10, y + 5)
-        shade, alpha = (INK, 0.75) if new else (NEUTRAL, 0.4)
-        box(axes, place, colour=shade, alpha=alpha, radius=2, kind="spot")
-        write(axes, (left + 16, y), text, colour=NOTE, align="left")
-    return y
-
-
-def _sharing(
-    axes: Axes, left: float, top: float, colours: list[str], num_groups: int, length: int
-) -> None:
-    """The heads in a line, and below them the caches that they read."""
-    H, room = len(colours), 280.0
-    pitch, part = room / H, room / num_groups
-    caches = "1 cache" if num_groups == 1 else f"{num_groups} caches"
-    heads = "1 head reads" if H == 1 else f"{H} heads read"
-    write(axes, (left + room / 2, top), f"{heads} {caches}", size=TEXT, bold=True)
-    for group in range(num_groups):
-        wide = min(22.0, (part - 14) / length)
-        start = left + part * (group + 0.5) - wide * length / 2
-        for column in range(length):
-            _column(axes, start + column * wide, top + 112, wide, new=column == length - 1)
-    for head, colour in enumerate(colours):
-        x = left + pitch * (head + 0.5)
-        middle = left + part * (head * num_groups // H + 0.5)
-        line(axes, [(x, top + 54), (middle, top + 108)], width=2.5, colour=colour)
-        fill = {"fc": (colour, 0.3), "ec": colour, "lw": THIN, "label": "head"}
-        axes.add_patch(Circle((x, top + 40), 14, clip_on=False, **fill))
-        write(axes, (x, top + 40), str(head), size=TEXT)
-    write(axes, (left + room / 2, top + 152), "keys above, values below", colour=NOTE)

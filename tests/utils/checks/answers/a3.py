@@ -1,66 +1,85 @@
 """The check of appendix A3 accepts what is right, however written, and names what is wrong."""
 
-import torch
+import torch.nn.functional as F
 
 from utils.checks import a3
 
 
-def by_keys(ids, padding):
-    keys = torch.rand(ids.shape)
-    keys[:, 0] = -1
-    keys[ids == padding] = 2
-    return ids.gather(1, keys.argsort(dim=1))
+def by_places(x, table, shown, size):
+    places = shown.nonzero().squeeze(1)
+    return x + size / table.square().mean().sqrt() * table[places]
 
 
-def by_rows(ids, padding):
-    rows = []
-    for row in ids:
-        n = int((row != padding).sum())
-        order = torch.cat([torch.tensor([0]), torch.randperm(n - 1) + 1, torch.arange(n, len(row))])
-        rows.append(row[order])
-    return torch.stack(rows)
+def by_mask(x, table, shown, size):
+    rms = table.norm() / table.numel() ** 0.5
+    return x + (size * table / rms)[: len(shown)][shown]
 
 
-def in_place(ids, padding):
-    for row in ids:
-        n = int((row != padding).sum())
-        row[1:n] = row[1:n][torch.randperm(n - 1)]
-    return ids
+def by_loop(x, table, shown, size):
+    factor = size / (table**2).mean() ** 0.5
+    out, place = x.clone(), 0
+    for i, is_shown in enumerate(shown):
+        if is_shown:
+            out[:, place] += factor * table[i]
+            place += 1
+    return out
 
 
-def by_keys_alone(ids, padding):
-    return ids.gather(1, torch.rand(ids.shape).argsort(dim=1))
+def unit(table):
+    return table / table.square().mean().sqrt()
 
 
-def with_padding(ids, padding):
-    keys = torch.rand(ids.shape)
-    keys[:, 0] = -1
-    return ids.gather(1, keys.argsort(dim=1))
+def rows(table, shown):
+    return table[: len(shown)][shown]
 
 
-def one_order(ids, padding):
-    keys = torch.rand(ids.shape[1]).expand(ids.shape).clone()
-    keys[:, 0] = -1
-    keys[ids == padding] = 2
-    return ids.gather(1, keys.argsort(dim=1))
+def in_place(x, table, shown, size):
+    x += size * rows(unit(table), shown)
+    return x
 
 
-def only_the_first(ids, padding):
-    return torch.cat([by_keys(ids[:1], padding), ids[1:]])
-
-
-RIGHT = {a3.shuffle_words: [by_keys, by_rows, in_place]}
+RIGHT = {a3.add_positions: [by_places, by_mask, by_loop]}
 
 WRONG = {
-    a3.shuffle_words: [
-        (lambda ids, padding: ids, "nothing is shuffled"),
-        (lambda ids, padding: None, "as a tensor"),
-        (lambda ids, padding: ids[:, 1:], "have shape"),
-        (lambda ids, padding: ids[torch.randperm(4)], "moved to other texts"),
-        (lambda ids, padding: torch.randint(2, 32, ids.shape), "keep its words"),
-        (by_keys_alone, "token 0"),
-        (with_padding, "padding has come between"),
-        (one_order, "in the same order"),
-        (only_the_first, "one of the texts"),
+    a3.add_positions: [
+        (lambda x, table, shown, size: x, "nothing is added"),
+        (lambda x, table, shown, size: None, "should be a tensor"),
+        (lambda x, table, shown, size: rows(table, shown), "has shape"),
+        (lambda x, table, shown, size: x + size * unit(table)[shown], "fails: take the first T"),
+        (lambda x, table, shown, size: x + size * unit(table)[: len(shown)], "another number of"),
+        (lambda x, table, shown, size: x + size * unit(table)[shown.long()], "another number of"),
+        (lambda x, table, shown, size: x + size * unit(table)[: x.shape[1]], "numbered anew"),
+        (lambda x, table, shown, size: x + size * table[: x.shape[1]], "numbered anew, and"),
+        (lambda x, table, shown, size: x + size * rows(table, shown), "as it is; first divide"),
+        (lambda x, table, shown, size: x + rows(table, shown), "is added as it is"),
+        (lambda x, table, shown, size: x + size * rows(table, shown) / table.std(), "leaves out"),
+        (
+            lambda x, table, shown, size: x + size * rows(table / table.std(correction=0), shown),
+            "leaves out",
+        ),
+        (lambda x, table, shown, size: x + size * rows(table / table.norm(), shown), "the length"),
+        (
+            lambda x, table, shown, size: x + size * rows(table, shown) / table.square().mean(),
+            "its root is missing",
+        ),
+        (lambda x, table, shown, size: x + size * unit(rows(table, shown)), "that are shown"),
+        (
+            lambda x, table, shown, size: x + size * rows(unit(table[: len(shown)]), shown),
+            "the first T rows",
+        ),
+        (
+            lambda x, table, shown, size: (
+                x + size * 8**0.5 * F.normalize(rows(table, shown), dim=-1)
+            ),
+            "each row on its own",
+        ),
+        (
+            lambda x, table, shown, size: (
+                x + size * rows(table, shown) * table.square().mean() ** 0.5
+            ),
+            "divide by it",
+        ),
+        (lambda x, table, shown, size: 1 / 0, "ZeroDivisionError"),
+        (in_place, "changes x"),
     ]
 }

@@ -77,28 +77,31 @@ def in_halves(length, D):
 # The shift.
 
 
-def shift(k, D, turn=lambda i, D: 10_000 ** (-2 * i / D)):
+def shift(n, D, turn=lambda i, D: 10_000 ** (-2 * i / D), swap=False, sign=-1):
     R = torch.zeros(D, D)
     for i in range(D // 2):
-        c, s = math.cos(k * turn(i, D)), math.sin(k * turn(i, D))
-        R[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = torch.tensor([[c, s], [-s, c]])
+        c, s = math.cos(n * turn(i, D)), math.sin(n * turn(i, D))
+        if swap:
+            c, s = s, c
+        R[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = torch.tensor([[c, s], [sign * s, -sign * c]])
     return R
 
 
-def shift_by_fitting(k, D, dtype=torch.float64, n=2000):
-    start = max(0, -k)
-    rows = SinusoidalPositionalEncoding(D).table(start + abs(k) + n, dtype)
-    return torch.linalg.lstsq(rows[start : start + n], rows[start + k : start + k + n]).solution.T
+def shift_by_fitting(n, D, dtype=torch.float64, rows=2000):
+    start = max(0, -n)
+    table = SinusoidalPositionalEncoding(D).table(start + abs(n) + rows, dtype)
+    before, after = table[start : start + rows], table[start + n : start + n + rows]
+    return torch.linalg.lstsq(before, after).solution.T
 
 
-def shift_by_complex_numbers(k, D):
-    turns = torch.polar(torch.ones(D // 2), k * 10_000 ** -(torch.arange(0, D, 2) / D))
+def shift_by_complex_numbers(n, D):
+    turns = torch.polar(torch.ones(D // 2), n * 10_000 ** -(torch.arange(0, D, 2) / D))
     columns = torch.view_as_complex(torch.eye(D).view(D, D // 2, 2)) * turns.conj()
     return torch.view_as_real(columns).flatten(1).T
 
 
-def shift_by_powers(k, D):
-    return torch.linalg.matrix_power(shift(1, D).double(), k)
+def shift_by_powers(n, D):
+    return torch.linalg.matrix_power(shift(1, D).double(), n)
 
 
 # The rotation.
@@ -129,6 +132,10 @@ def rotate_neighbours(x, positions):
     pairs = torch.view_as_complex(x.unflatten(-1, (4, 2)).contiguous())
     angles = positions.unsqueeze(-1) / 10_000 ** (torch.arange(4) / 4)
     return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+
+def rotate_slices(x, positions):
+    return rotate(torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1), positions)
 
 
 def turned(x, positions, power=1.0, sign=1, swap=False):
@@ -186,18 +193,22 @@ WRONG = {
         (lambda length, D: table(length, D, power=0.0), "frequency is missing"),
     ],
     ch07.shift_matrix: [
-        (lambda k, D: shift(-k, D), "this moves by -k"),
-        (lambda k, D: shift(k, D).T, "is it transposed"),
-        (lambda k, D: shift(1, D), "by one position, whatever k is"),
-        (lambda k, D: shift(k, D, lambda i, D: 1), "turn by the same angle"),
-        (lambda k, D: shift(k, D) * torch.eye(D), "no sines were found"),
-        (lambda k, D: shift_by_fitting(k, D, torch.float32, 100), "only nearly"),
+        (lambda n, D: shift(-n, D), "this moves by -n"),
+        (lambda n, D: shift(n, D).T, "is it transposed"),
+        (lambda n, D: shift(1, D), "by one position, whatever n is"),
+        (lambda n, D: shift(n, D, lambda i, D: 1), "turn by the same angle"),
+        (lambda n, D: shift(n, D, lambda i, D: 10_000 ** (-i / D)), "you have i/D"),
+        (lambda n, D: shift(n, D, swap=True), "changed places."),
+        (lambda n, D: shift(n, D, swap=True, sign=1), "and a sign is wrong"),
+        (lambda n, D: shift(n, D) * torch.eye(D), "no sines were found"),
+        (lambda n, D: shift_by_fitting(n, D, torch.float32, 100), "only nearly"),
     ],
     ch07.rotate_at: [
         (lambda x, positions: x, "nothing is rotated"),
         (lambda x, positions: rotate(x, torch.arange(3)), "the positions are not used"),
         (lambda x, positions: rotate(x, positions, way=-1), "turned the wrong way"),
         (rotate_neighbours, "not (2i, 2i + 1)"),
+        (rotate_slices, "in another order"),
         (lambda x, p: turned(x, p, power=0.5), "you have i/D_head"),
         (lambda x, p: turned(x, p, power=-1.0), "exponent is negative"),
         (lambda x, p: turned(x, p, power=0.0), "at one speed"),
@@ -212,6 +223,10 @@ WRONG = {
         (lambda *sizes: bias(*sizes, lambda h, H: 2 ** (-8 * h / H)), "not 1"),
         (lambda *sizes: bias(*sizes, lambda h, H: 0.5 ** (h + 1)), "only for 8 heads"),
         (lambda *sizes: bias(*sizes).flip(0), "head 0 has the largest"),
+        (
+            lambda H, T, S: bias(H, T, S, distance=lambda t, s: abs(t + S - T - s)),
+            "end at one place",
+        ),
         (lambda *sizes: bias(*sizes, distance=lambda t, s: -s), "only under a causal mask"),
         (lambda *sizes: bias(*sizes, distance=lambda t, s: s), "key's place alone"),
         (lambda *sizes: bias(*sizes, lambda h, H: 2 ** (8 * (h + 1) / H)), "are negative"),

@@ -25,6 +25,7 @@ RIGHT_COUNTS = [
     ),
 ]
 WRONG_COUNTS = [
+    (lambda V, D, H, hidden, C: V * D + 4 * D * (D + 1) + (D + 1) * C, "at once"),
     (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) - 4 * D, "bias of each"),
     (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) - D * D - D, "last projection"),
     (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)[1:]), "embedding is missing"),
@@ -47,6 +48,8 @@ WRONG_COUNTS = [
         lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) + (hidden - D) * hidden,
         "hidden_dim × hidden_dim",
     ),
+    (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) + D, "it has no bias"),
+    (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) + V, "without a bias"),
     (lambda V, D, H, hidden, C: V / 0, "raised ZeroDivisionError"),
 ]
 
@@ -113,6 +116,12 @@ def in_place(layer):
     layer.q_proj.requires_grad_(False)
 
 
+def rebinding(layer):
+    for p in layer.q_proj.parameters():
+        p = torch.zeros_like(p)
+        p.requires_grad_(False)
+
+
 RIGHT_EVEN = [
     lambda layer: zero(layer, Q),
     lambda layer: zero(layer, K),
@@ -123,7 +132,10 @@ RIGHT_EVEN = [
     in_place,
 ]
 WRONG_EVEN = [
+    (lambda layer: [nn.init.ones_(p) for p in layer.q_proj.parameters()] and None, "equal numbers"),
     (lambda layer: None, "more weight than others"),
+    (lambda layer: layer.q_proj.requires_grad_(False) and None, "set it to zero as well"),
+    (rebinding, "gives the name p to another tensor"),
     (lambda layer: zero(layer, Q[:1]), "query's bias is still there"),
     (lambda layer: zero(layer, Q, freeze=False), "uneven again"),
     (lambda layer: zero(layer, K, freeze=False), "uneven again"),
@@ -153,6 +165,13 @@ def by_hand(words, other):
 
 RIGHT_SHARES = [lambda a, b: len(runs(a) & runs(b)) / len(runs(a)), by_hand]
 WRONG_SHARES = [
+    (
+        lambda a, b: (
+            sum(a[i : i + 8] == b[i : i + 8] for i in range(max(len(a) - 7, 1)))
+            / max(len(a) - 7, 1)
+        ),
+        "in the same place",
+    ),
     (lambda a, b: len(runs(a) & runs(b)) / len(runs(a) | runs(b)), "the runs of both"),
     (lambda a, b: len(runs(a) & runs(b)) / len(runs(b)), "the runs of the other text"),
     (lambda a, b: len(runs(a, 1) & runs(b, 1)) / len(runs(a, 1)), "single words"),
@@ -168,6 +187,9 @@ WRONG_SHARES = [
         "shorter than eight",
     ),
     (lambda a, b: len(tails(a, 8) & tails(b, 8)) / len(tails(a, 8)), "do not overlap"),
+    (lambda a, b: 100 * RIGHT_SHARES[0](a, b), "a percentage"),
+    (lambda a, b: len(runs(a, 7) & runs(b, 7)) / len(runs(a, 7)), "seven words"),
+    (lambda a, b: len(runs(a, 9) & runs(b, 9)) / len(runs(a, 9)), "nine words"),
     (lambda a, b: 0.5, "expected 0.6"),
     (lambda a, b: len(runs(a) & runs(b)) / (len(a) and len(runs(a)) * (len(a) > 7)), "one run"),
     (lambda a, b: RIGHT_SHARES[0](a, b) if len(a) > 7 else 0.0, "got 0 and 0"),

@@ -97,42 +97,6 @@ def put(by, where=None):
     return wrong
 
 
-def cut(q, out, head, H):
-    kept = [h for h in range(H) if h != head]
-    return q.unflatten(0, (H, -1))[kept].flatten(0, 1), out.unflatten(1, (H, -1))[:, kept].flatten(
-        1
-    )
-
-
-def cut_by_mask(q, out, head, H):
-    kept = torch.arange(len(q)) // (len(q) // H) != head
-    return q[kept], out[:, kept]
-
-
-def cut_by_cat(q, out, head, H):
-    a, b = head * len(q) // H, (head + 1) * len(q) // H
-    return [torch.cat([q[:a], q[b:]]), torch.hstack([out[:, :a], out[:, b:]])]
-
-
-def cut_strided(q, out, head, H):
-    kept = torch.arange(len(q)) % H != head
-    return q[kept], out[:, kept]
-
-
-def cut_query_only(q, out, head, H):
-    return cut(q, out, head, H)[0], out
-
-
-def cut_number(q, out, head, H):
-    kept = torch.arange(len(q)) != head
-    return q[kept], out[:, kept]
-
-
-def zero_instead(q, out, head, H):
-    kept = torch.arange(len(q)) // (len(q) // H) != head
-    return q * kept.unsqueeze(1), out * kept
-
-
 def lengths(weights, values, w_o):
     return (weights[..., None] * (values @ w_o)).sum(0).norm(dim=-1)
 
@@ -159,7 +123,6 @@ RIGHT = {
         without_by_loop,
     ],
     ch09.ablate_to_mean: [to_mean, to_mean_by_where, to_mean_by_cat],
-    ch09.cut_head: [cut, cut_by_mask, cut_by_cat],
     ch09.lengths: [lengths, lengths_by_einsum, lengths_by_joining],
 }
 
@@ -175,7 +138,10 @@ WRONG = {
         (lambda w, v, g: mix(w * ~g, v) / (w * ~g).sum(), "sums are added up"),
         (lambda w, v, g: mix(w * ~g / (w * ~g).sum(0).clamp(1e-9), v), "over the heads"),
         (lambda w, v, g: v[:, ~g].mean(1), "the plain mean"),
-        (softmax_again, "a second softmax"),
+        (softmax_again, "a second softmax was taken; the weights"),
+        (lambda w, v, g: mix((w * ~g).softmax(-1), v), "gives the weights that are 0 a share"),
+        (lambda w, v, g: mix(w * ~g / (w * ~g).sum(-1), v), "with keepdim=True"),
+        (lambda w, v, g: w @ v[0, 0, 0], "your code raised RuntimeError"),
         (one_by_one, "left out alone"),
         (with_the_old_weights, "with the old a_j"),
         (lambda w, v, g: without(w, v, g) - mix(w, v), "this is the change"),
@@ -194,28 +160,12 @@ WRONG = {
         (lambda x, h: x.mean(0) + (x - to_mean(x, h)), "all other heads"),
         (put(lambda x, h: x.mean(0), lambda h: h), "a text was replaced"),
         (put(lambda x, h: x[:, h].mean(0), lambda h: h), "a text was overwritten"),
+        (put(lambda x, h: x[h].mean(0), lambda h: h), "the mean of its own heads"),
         (lambda x, h: to_mean(x, h - 1), "counted from 0"),
         (lambda x, h: x[:, h].mean(0), "the head's mean alone"),
         (put(lambda x, h: x[:, h] - x[:, h].mean(0)), "taken away"),
         (lambda x, h: torch.cat([x[:, :h], x[:, h + 1 :]], 1), "keep the shape"),
         (to_mean_in_place, "the input was changed"),
-    ],
-    ch09.cut_head: [
-        (lambda q, out, *_: (q, out), "query's weight still has all"),
-        (cut_query_only, "last projection's weight still has all"),
-        (cut_strided, "every H-th"),
-        (
-            lambda q, o, h, H: (cut(q, o, h, H)[0], cut_strided(q, o, h, H)[1]),
-            "every H-th",
-        ),
-        (lambda q, o, h, H: cut(q, o, h - 1, H), "counted from 0"),
-        (lambda q, o, h, H: cut(q, o, H - 1, H), "the last head was"),
-        (zero_instead, "set to zero; cut it out"),
-        (cut_number, "lost one number"),
-        (lambda q, o, h, H: (cut(q, o, h, H)[0], cut(o, q, h, H)[0]), "its rows were cut"),
-        (lambda q, o, h, H: (cut(o, q, h, H)[1], cut(q, o, h, H)[1]), "its columns were cut"),
-        (lambda q, o, h, H: [x.T for x in cut(q, o, h, H)], "is transposed"),
-        (lambda q, *_: q, "two things"),
     ],
     ch09.lengths: [
         (lambda *a: added(*a).norm(dim=-1).sum(0), "lengths of the heads are added"),
@@ -229,6 +179,7 @@ WRONG = {
         (lambda w, v, o: w.mean(0) * v.norm(dim=-1).mean(0), "mean length of the values"),
         (lambda w, v, o: (w[..., None] * v).sum(0).norm(dim=-1), "length of the values"),
         (lambda w, v, o: (w[..., None] * v).square().sum((0, 2)).sqrt(), "only joined"),
+        (lambda w, v, o: (w * v.norm(dim=-1)).sum(0), "lengths hide"),
         (lambda *a: lengths(*a).square(), "the square"),
         (lambda *a: added(*a).sum(0).abs().sum(-1), "sum of the sizes"),
         (lambda *a: added(*a).sum(0), "these are the vectors"),

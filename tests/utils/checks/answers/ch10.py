@@ -100,60 +100,77 @@ def strided(b):
     return b.flatten(0, 1).view(b.shape[1], b.shape[0], -1).transpose(0, 1)
 
 
-def search(D, H, T, S):
+def sizes(D, H, around):
+    """The parameters of the whole model, in terms of the width and of the heads' together."""
+    return lambda W, E: 4 * W * E + 3 * E + W + around * W
+
+
+def by_size(D, H, around):
+    size = sizes(D, H, around)
+    widths = range(H, H * D + 1, H)
+    return min(widths, key=lambda W: abs(size(W, W) - size(D, H * D)))
+
+
+def search(D, H, T, S, around):
     goal = 2 * (T + S) * D * H * D + 2 * T * S * H * D
     best = min(range(1, D + 1), key=lambda n: abs(2 * (T + S) * (n * H) ** 2 + 2 * T * S * n * H
                                                   - goal))  # fmt: skip
-    return best * H
+    return best * H, by_size(D, H, around)
 
 
-def search_in_numpy(D, H, T, S):
+def search_in_numpy(D, H, T, S, around):
     widths = np.arange(H, H * D + 1, H)
     goal = 2 * (T + S) * D * H * D + 2 * T * S * H * D
-    return widths[abs(2 * (T + S) * widths**2 + 2 * T * S * widths - goal).argmin()]
+    best = widths[abs(2 * (T + S) * widths**2 + 2 * T * S * widths - goal).argmin()]
+    built = [4 * widths**2 + (4 + around) * widths, 4 * H * D * D + (3 * H + 1 + around) * D]
+    return best, widths[abs(built[0] - built[1]).argmin()]
 
 
-def rounded(D, H, T, S, up=False):
+def root(a, b, c):
+    """The positive root of the quadratic equation, rounded down."""
+    return int((math.sqrt(b * b - 4 * a * c) - b) / (2 * a))
+
+
+def rounded(D, H, T, S, around, up=False):
     """The root of the quadratic equation, always rounded down, or up."""
-    a, b, c = T + S, T * S, -H * D * ((T + S) * D + T * S)
-    return int((math.sqrt(b * b - 4 * a * c) - b) / (2 * a)) // H * H + H * up
+    low = root(T + S, T * S, -H * D * ((T + S) * D + T * S)) // H * H
+    return low + H * up, by_size(D, H, around)
 
 
-def solve(D, H, T, S):
-    a, b, c = T + S, T * S, -H * D * ((T + S) * D + T * S)
-    low = int((math.sqrt(b * b - 4 * a * c) - b) / (2 * a)) // H * H
+def size_rounded(D, H, T, S, around, up=False):
+    goal = sizes(D, H, around)(D, H * D)
+    return cost_of(D, H, T, S), root(4, 4 + around, -goal) // H * H + H * up
+
+
+def without_biases(D, H, around):
+    goal = 4 * H * D * D + around * D
+    return min(range(H, H * D + 1, H), key=lambda W: abs(4 * W * W + around * W - goal))
+
+
+def cost_of(D, H, T, S, products=2):
+    a, b = 2 * (T + S), products * T * S
+    c = -H * D * (a * D + b)
+    low = root(a, b, c) // H * H
     return min((low, low + H), key=lambda w: abs(a * w * w + b * w + c))
 
 
-def before(values):
-    now = torch.arange(values.shape[1])
-    return torch.stack([values[:, (now - i).clamp(min=0)] for i in range(3)], dim=2)
+def solve(D, H, T, S, around):
+    a, b = 4, 4 + around
+    goal = sizes(D, H, around)(D, H * D)
+    low = root(a, b, -goal) // H * H
+    return cost_of(D, H, T, S), min((low, low + H), key=lambda w: abs(a * w * w + b * w - goal))
 
 
-def before_by_padding(values):
-    padded = torch.cat([values[:, :1], values[:, :1], values], dim=1)
-    return padded.unfold(1, 3, 1).flip(-1)
-
-
-def before_by_loop(values):
-    B, T = values.shape
-    answers = torch.empty(B, T, 3, dtype=values.dtype)
-    for t in range(T):
-        for i in range(3):
-            answers[:, t, i] = values[:, max(t - i, 0)]
-    return answers
-
-
-def zeros_first(values):
-    return torch.stack([F.pad(values, (i, 0))[:, : values.shape[1]] for i in range(3)], dim=2)
+def by_cost(cost):
+    """A wrong first width beside a right second one."""
+    return lambda D, H, T, S, around: (cost(D, H, T, S), by_size(D, H, around))
 
 
 RIGHT = {
     ch10.parameters_of_widths: [count, count_by_building, count_by_shapes],
     ch10.wide_attention: [wide, wide_by_the_layer, wide_fused],
     ch10.absorb_convolution: [absorb, absorb_by_loop, absorb_by_convolution],
-    ch10.width_of_equal_cost: [search, search_in_numpy, solve],
-    ch10.the_two_before: [before, before_by_padding, before_by_loop],
+    ch10.widths_of_equal_cost: [search, search_in_numpy, solve],
 }
 
 WRONG = {
@@ -171,6 +188,15 @@ WRONG = {
         (changed(2, lambda D, H, k: (H - 1) * k * D * D), "has D channels"),
         (changed(2, lambda D, H, k: -D), "has a bias too"),
         (changed(2, lambda D, H, k: (H - 1) * D * D), "maps D to D"),
+        (changed(2, lambda D, H, k: k * D * D // H - k * D * D), "there are H heads"),
+        (
+            lambda D, H, k: (
+                *count(D, H, k)[:2],
+                3 * (H * D * D + H * D) + (k * D + 1) * D // H + D * D + D,
+            ),
+            "share one kernel",
+        ),
+        (changed(2, lambda D, H, k: (H - 1) * ((k + 1) * D * D + D)), "keeps D channels"),
         (changed(2, lambda D, H, k: 1), "D = 12, H = 3, kernel_size = 4"),
     ],
     ch10.wide_attention: [
@@ -208,6 +234,15 @@ WRONG = {
         (lambda x, q, k, v, o, H: wide(x, q, k, v, o, 1), "one head of H * D numbers"),
         (joined_by(lambda h: h.reshape(2, 4, -1)), "swap T and H back"),
         (joined_by(lambda h: h.mean(1).repeat(1, 1, 3)), "averaged"),
+        (lambda *given: wide(*given) / 3, "w_o adds up"),
+        (
+            lambda x, q, k, v, o, H: joined_by(lambda h: h.mean(1))(x, q, k, v, o[:6], H),
+            "averaged, and w_o is cut",
+        ),
+        (
+            lambda x, q, k, v, o, H: joined_by(lambda h: h.mean(1))(x, q, k, v, torch.eye(6), H),
+            "averaged, and w_o is missing",
+        ),
         (unswapped, "the heads of a token attend to each other"),
     ],
     ch10.absorb_convolution: [
@@ -218,10 +253,16 @@ WRONG = {
         (lambda *given: absorb(*given, blocks=strided), "every H-th"),
         (lambda *given: absorb(*given, blocks=lambda b: b.flip(0)), "reverse order"),
         (
+            lambda *given: absorb(*given).view(3, 2, 5).mT.flatten(0, 1),
+            "a channel is a row",
+        ),
+        (
             lambda *given: absorb(*given).view(3, 2, 5).transpose(0, 1).flatten(0, 1),
             "channels of a head stand together",
         ),
         (lambda *given: absorb(*given, blocks=lambda b: b.mean(0)), "averaged"),
+        (lambda *given: absorb(*given).view(3, 2, 5).mean(0), "averaged after the product"),
+        (lambda *given: absorb(*given, taps=lambda t: t[:1]), "head 0's kernel"),
         (lambda v, r: (r[..., 0] @ v.view(3, 6, 5)).flatten(0, 1), "of its own head"),
         (lambda v, r: absorb(v, r[..., 0].T.contiguous()), "is transposed"),
         (
@@ -229,27 +270,29 @@ WRONG = {
             "belong to head 0",
         ),
     ],
-    ch10.width_of_equal_cost: [
-        (lambda D, H, T, S: 12.0, "whole number"),
-        (lambda D, H, T, S: 3, "multiple of H = 8"),
-        (lambda D, H, T, S: "12", "should be a number; got str"),
-        (rounded, "32 (rounded down; the multiple above may be nearer), not 36"),
-        (lambda *a: rounded(*a, up=True), "232 (rounded up"),
-        (lambda D, H, T, S: D, "as wide"),
-        (lambda D, H, T, S: H * D, "the projections are forgotten"),
-        (lambda D, H, T, S: round(H**0.5 * D / H) * H, "attention is forgotten"),
-        (lambda D, H, T, S: solve(D, H, T, T), "counted as queries"),
-        (lambda D, H, T, S: solve(D, H, T, S) + H, "D = 64, H = 8, T = 128, S = 128"),
-    ],
-    ch10.the_two_before: [
-        (lambda values: values, "expected (2, 5, 3)"),
+    ch10.widths_of_equal_cost: [
+        (by_cost(lambda D, H, T, S: 12.0), "12.0, is no whole multiple"),
+        (by_cost(lambda D, H, T, S: 3), "is no whole multiple of H = 8"),
+        (by_cost(lambda D, H, T, S: "12"), "should be a number; got str"),
+        (lambda D, H, T, S, around: 36, "return two widths"),
+        (rounded, "by multiply-adds: rounded down; the multiple above may be nearer"),
+        (lambda *a: rounded(*a, up=True), "rounded up"),
+        (by_cost(lambda D, H, T, S: D), "as wide"),
+        (by_cost(lambda D, H, T, S: H * D), "the projections are forgotten"),
+        (by_cost(lambda D, H, T, S: round(H**0.5 * D / H) * H), "attention is forgotten"),
+        (by_cost(lambda D, H, T, S: cost_of(D, H, T, T)), "counted as queries"),
+        (by_cost(lambda D, H, T, S: cost_of(D, H, T, S) + H), "D = 64, H = 8, T = 128, S = 128"),
+        (size_rounded, "by parameters: rounded down"),
+        (lambda *a: size_rounded(*a, up=True), "by parameters: rounded up"),
         (
-            lambda values: torch.stack([values.roll(i, 1) for i in range(3)], 2),
-            "takes from the end",
+            lambda D, H, T, S, around: (cost_of(D, H, T, S), by_size(D, H, 0)),
+            "only the layer is counted",
         ),
-        (lambda values: before(values.flip(1)).flip(1), "queries after"),
-        (zeros_first, "stand zeros"),
-        (lambda values: before(values).flip(-1), "reversed"),
-        (lambda values: before(values).mT, "wrong axis"),
+        (
+            lambda D, H, T, S, around: (cost_of(D, H, T, S), without_biases(D, H, around)),
+            "biases are forgotten",
+        ),
+        (by_cost(lambda D, H, T, S: cost_of(D, H, T, S, products=1)), "counted once"),
+        (lambda D, H, T, S, around: (cost_of(D, H, T, S), D), "by parameters: the layer with"),
     ],
 }

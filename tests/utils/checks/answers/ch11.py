@@ -120,11 +120,39 @@ def padding_by_tensors(lengths, size):
     return [of(tensor), of(tensor.sort().values)]
 
 
+def padding_longest_first(lengths, size):
+    return padding(lengths, size)[0], padding(sorted(lengths, reverse=True), size)[0]
+
+
+def bag(scores, occurs, values):
+    return (scores + occurs.log()).softmax(-1) @ values
+
+
+def bag_by_shares(scores, occurs, values):
+    weights = occurs * (scores - scores.max()).exp()
+    return weights @ values / weights.sum(-1, keepdim=True)
+
+
+def bag_by_filling(scores, occurs, values):
+    added = occurs.clamp(min=1).log().masked_fill(occurs == 0, -math.inf)
+    return torch.einsum("bv,vd->bd", torch.softmax(scores[None] + added, 1), values)
+
+
+def bag_by_texts(scores, occurs, values):
+    texts = [torch.arange(len(scores)).repeat_interleave(row) for row in occurs]
+    return torch.stack([scores[text].softmax(0) @ values[text] for text in texts])
+
+
+def bag_almost_zero(scores, occurs, values):
+    return (scores + (occurs + 1e-12).log()).softmax(-1) @ values
+
+
 RIGHT = {
     ch11.absorbed_scores: [scores, scores_by_loop, scores_flat],
     ch11.absorbed_values: [values, values_by_loop, values_flat],
     ch11.row_asked_for: [row, row_by_position, row_of_ours],
-    ch11.padding_tokens: [padding, padding_by_positions, padding_by_tensors],
+    ch11.padding_tokens: [padding, padding_by_positions, padding_by_tensors, padding_longest_first],
+    ch11.bag_of_tokens: [bag, bag_by_shares, bag_by_filling, bag_by_texts, bag_almost_zero],
 }
 
 WRONG = {
@@ -164,13 +192,29 @@ WRONG = {
         (lambda n, size: padding(n, size)[::-1], "wrong way round"),
         (lambda n, size: [counted_as_full(i, size) for i in (n, sorted(n))], "counted as full"),
         (
-            lambda n, size: [padding(i, size)[0] for i in (n, sorted(n)[::-1])],
-            "the longest come first",
+            lambda n, size: [counted_as_full(i, size) for i in (n, sorted(n)[::-1])],
+            "counted as full",
         ),
+        (lambda n, size: (padding(n, size)[0], counted_as_full(sorted(n)[::-1], size)), "as full"),
+        (lambda n, size: padding_longest_first(n, size)[::-1], "wrong way round"),
+        (lambda n, size: (-(-len(n) // size) * size * max(n) - sum(n),) * 2, "its own longest"),
         (lambda n, size: (len(n) * max(n) - sum(n),) * 2, "its own longest"),
         (whole_batches, "is left out"),
         (lambda n, size: padding(n, size)[0], "two numbers"),
         (lambda n, size: None, "two numbers"),
         (lambda n, size: (n, n), "got list"),
+    ],
+    ch11.bag_of_tokens: [
+        (lambda s, n, v: (s.softmax(-1) @ v).expand(3, 4), "every text gathers the same"),
+        (lambda s, n, v: bag(s, (n > 0).long(), v), "a token counts once"),
+        (lambda s, n, v: (s + n).softmax(-1) @ v, "add their logarithms"),
+        (lambda s, n, v: (s * n).softmax(-1) @ v, "multiplied by the counts"),
+        (lambda s, n, v: (s + n.log1p()).softmax(-1) @ v, "with the logarithm of 0, -inf"),
+        (lambda s, n, v: bag(s, n.clamp(min=1), v), "was made 0"),
+        (lambda s, n, v: (s.softmax(-1) * n) @ v, "no longer sum to one"),
+        (lambda s, n, v: (n * s.exp()) @ v, "not divided by their sum"),
+        (lambda s, n, v: (s + n.log()).softmax(0).nan_to_num() @ v, "over the texts"),
+        (lambda s, n, v: n / n.sum(-1, keepdim=True) @ v, "the scores are not used"),
+        (lambda s, n, v: v, "has shape"),
     ],
 }

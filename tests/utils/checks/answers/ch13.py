@@ -2,367 +2,274 @@
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy import stats
+from torch.nn.attention.bias import causal_lower_right
 
+from utils.attention import KeyValueCache, scaled_dot_product_attention
 from utils.checks import ch13
-from utils.models import UNUSED, WEIGHT_NAMES
+
+cat = torch.cat
 
 
-def by_torch(x, weight, eps):
-    return F.rms_norm(x, x.shape[-1:], weight, eps)
+def with_kernel(q, k, v, keys, values):
+    keys, values = cat([keys, k], 2), cat([values, v], 2)
+    mask = causal_lower_right(q.shape[2], keys.shape[2])
+    return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask), keys, values
 
 
-def by_hand(x, weight, eps):
-    return weight * x * (x.square().mean(-1, keepdim=True) + eps).rsqrt()
+def by_formula(q, k, v, keys, values):
+    S = keys.shape[2]
+    keys, values = cat([keys, k], 2), cat([values, v], 2)
+    scores = q @ keys.mT / math.sqrt(q.shape[-1])
+    future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(S + 1)
+    return scores.masked_fill(future, -math.inf).softmax(-1) @ values, keys, values
 
 
-def by_length(x, weight, eps):
-    D = x.shape[-1]
-    return D**0.5 * x / torch.sqrt((x * x).sum(2, keepdim=True) + D * eps) * weight
+def with_cache(q, k, v, keys, values):
+    cache = KeyValueCache(keys.shape[2] + k.shape[2])
+    if keys.shape[2]:
+        cache.append(keys, values)
+    outputs = []
+    for t in range(k.shape[2]):
+        keys, values = cache.append(k[:, :, t : t + 1], v[:, :, t : t + 1])
+        outputs.append(scaled_dot_product_attention(q[:, :, t : t + 1], keys, values)[0])
+    return [cat(outputs, 2), keys, values]
 
 
-def norm(axis=-1, centre=False, mean=True, inside=True, root=True, weighted=True, eps_factor=1):
-    """RMSNorm with one thing wrong."""
+def change(scale=None, softmax=-1, diagonal=0, mix=None, flip=False, swap=False):
+    """The steps with one thing wrong; ``diagonal`` is counted from the right one."""
 
-    def function(x, weight, eps):
-        eps = eps * eps_factor
-        x = x - x.mean(axis, keepdim=True) if centre else x
-        squares = x.square().sum(axis, keepdim=True) / (x.shape[axis] if mean else 1)
-        size = (squares + eps).sqrt() if inside else squares.sqrt() + eps
-        scaled = x / (size if root else squares + eps)
-        return scaled * weight if weighted else scaled
+    def function(q, k, v, keys, values):
+        S, T = keys.shape[2], k.shape[2]
+        keys, values = cat([keys, k], 2), cat([values, v], 2)
+        seen, mixed = keys, keys if mix == "keys" else values
+        if swap:
+            seen, mixed = mixed, seen
+        if flip:
+            seen, mixed = seen.flip(1), mixed.flip(1)
+        scores = q @ seen.mT / (math.sqrt(q.shape[-1]) if scale is None else scale)
+        if diagonal is not None:
+            scores = scores.masked_fill(~torch.ones(T, S + T).tril(S + diagonal).bool(), -math.inf)
+        weights = scores if softmax is None else scores.softmax(softmax)
+        return weights.nan_to_num() @ mixed, keys, values
 
     return function
 
 
-def in_lines(x, attend, ff, first, second, norm_first):
-    if norm_first:
-        x = x + attend(first(x))
-        return x + ff(second(x))
-    x = first(x + attend(x))
-    return second(x + ff(x))
+def from_top_left(q, k, v, keys, values):
+    keys, values = cat([keys, k], 2), cat([values, v], 2)
+    return F.scaled_dot_product_attention(q, keys, values, is_causal=True), keys, values
 
 
-def in_a_loop(x, attend, ff, first, second, norm_first):
-    for part, norm in [(attend, first), (ff, second)]:
-        x = x + part(norm(x)) if norm_first else norm(x + part(x))
-    return x
+def result(output=None, keys=None, values=None):
+    """The steps with one result replaced."""
 
+    def function(q, k, v, old_keys, old_values):
+        right = with_kernel(q, k, v, old_keys, old_values)
+        given = output, keys, values
+        arguments = {"q": q, "k": k, "v": v, "keys": old_keys, "values": old_values}
+        return [f(arguments) if f else r for f, r in zip(given, right, strict=True)]
 
-def nested(x, attend, ff, first, second, norm_first):
-    def add(x, part, norm):
-        return torch.add(x, part(norm(x))) if norm_first else norm(part(x) + x)
+    return function
 
-    return add(add(x, attend, first), ff, second)
 
+def accept_in_a_loop(guesses, answers):
+    n = 0
+    while n < len(guesses) and guesses[n] == answers[n]:
+        n += 1
+    return answers[: n + 1]
 
-def turned(x, attend, ff, first, second, norm_first):
-    return in_lines(x, attend, ff, first, second, not norm_first)
 
+def accept_by_product(guesses, answers):
+    right = (guesses == answers[:-1]).long().cumprod(0).sum()
+    return cat([guesses[:right], answers[right : right + 1]])
 
-def always_pre(x, attend, ff, first, second, norm_first):
-    return in_lines(x, attend, ff, first, second, True)
 
+def accept_as_a_list(guesses, answers):
+    written = []
+    for guess, answer in zip(guesses.tolist(), answers.tolist(), strict=False):
+        written.append(answer)
+        if guess != answer:
+            return written
+    return [*written, answers[-1]]
 
-def always_post(x, attend, ff, first, second, norm_first):
-    return in_lines(x, attend, ff, first, second, False)
 
+def by_rows(q, k, v):
+    heads = F.scaled_dot_product_attention(q.reshape(*k.shape[:2], -1, k.shape[-1]), k, v)
+    return heads.reshape(q.shape)
 
-def no_residual(x, attend, ff, first, second, norm_first):
-    if norm_first:
-        return ff(second(attend(first(x))))
-    return second(ff(first(attend(x))))
 
+def by_einsum(q, k, v):
+    B, H, T, D_head = q.shape
+    q = q.view(B, k.shape[1], -1, T, D_head)
+    weights = (torch.einsum("bkgtd,bksd->bkgts", q, k) / math.sqrt(D_head)).softmax(-1)
+    return torch.einsum("bkgts,bksd->bkgtd", weights, v).reshape(B, H, T, D_head)
 
-def swapped_norms(x, attend, ff, first, second, norm_first):
-    return in_lines(x, attend, ff, second, first, norm_first)
 
+def by_group(q, k, v):
+    times = q.shape[1] // k.shape[1]
+    heads = []
+    for h in range(q.shape[1]):
+        scores = q[:, h] @ k[:, h // times].mT / math.sqrt(q.shape[-1])
+        heads.append(scores.softmax(-1) @ v[:, h // times])
+    return torch.stack(heads, 1)
 
-def swapped_parts(x, attend, ff, first, second, norm_first):
-    return in_lines(x, ff, attend, first, second, norm_first)
 
+def spread(q, k, v, widen, scale=None):
+    return F.scaled_dot_product_attention(q, widen(k), widen(v), scale=scale)
 
-def from_the_start(x, attend, ff, first, second, norm_first):
-    if norm_first:
-        return x + ff(second(x + attend(first(x))))
-    return second(x + ff(first(x + attend(x))))
 
+def swap_rows(q, k, v):
+    rows = q.transpose(1, 2).reshape(*k.shape[:2], -1, k.shape[-1])
+    return F.scaled_dot_product_attention(rows, k, v).reshape(q.shape)
 
-def keeps_the_normed(x, attend, ff, first, second, norm_first):
-    if not norm_first:
-        return in_lines(x, attend, ff, first, second, False)
-    x = first(x) + attend(first(x))
-    return second(x) + ff(second(x))
 
+def broadcast(q, k, v):
+    B, H, T, D_head = q.shape
+    q = q.view(B, k.shape[1], -1, T, D_head)
+    scores = q @ k.unsqueeze(2).mT / math.sqrt(D_head)
+    return (scores.softmax(-1) @ v.unsqueeze(2)).view(B, H, T, D_head)
 
-def no_norm(x, attend, ff, first, second, norm_first):
-    x = x + attend(x)
-    return x + ff(x)
 
+def inverted(q, k, v, keys, values):
+    S, T = keys.shape[2], k.shape[2]
+    keys, values = cat([keys, k], 2), cat([values, v], 2)
+    blocked = torch.ones(T, S + T).tril(S).bool()
+    scores = (q @ keys.mT / math.sqrt(q.shape[-1])).masked_fill(blocked, -math.inf)
+    return scores.softmax(-1) @ values, keys, values
 
-def only_attention(x, attend, ff, first, second, norm_first):
-    return x + attend(first(x)) if norm_first else first(x + attend(x))
 
+def divide(room, texts, layers, heads, width):
+    return room // (texts * layers * 2 * heads * width * 2)
 
-NAMES = WEIGHT_NAMES
 
+def one_after_the_other(room, texts, layers, heads, width):
+    each = room / texts
+    return int(each / layers / 2 / heads / width / 2)
 
-def by_rules(old):
-    if old in UNUSED:
-        return None
-    embeddings = {"word_embeddings": "tokens", "position_embeddings": "positions"}
-    embeddings |= {"token_type_embeddings": "types", "LayerNorm": "norm"}
-    parts = {"attention.self.query": "mha.q_proj", "attention.self.key": "mha.k_proj"}
-    parts |= {"attention.self.value": "mha.v_proj", "attention.output.dense": "mha.out_proj"}
-    parts |= {"attention.output.LayerNorm": "mha_norm", "intermediate.dense": "ff.up_proj"}
-    parts |= {"output.dense": "ff.down_proj", "output.LayerNorm": "ff_norm"}
-    stem, _, kind = old.rpartition(".")
-    if stem.startswith("embeddings."):
-        return f"{embeddings[stem.removeprefix('embeddings.')]}.{kind}"
-    _, _, number, part = stem.split(".", 3)
-    return f"blocks.{number}.{parts[part]}.{kind}"
 
+def in_numpy(*given):
+    return np.int64(divide(*given))
 
-def by_replacing(old):
-    if "pooler" in old or "position_ids" in old:
-        return None
-    for a, b in [
-        ("embeddings.word_embeddings", "tokens"), ("embeddings.position_embeddings", "positions"),
-        ("embeddings.token_type_embeddings", "types"), ("embeddings.LayerNorm", "norm"),
-        ("encoder.layer", "blocks"), ("attention.output.LayerNorm", "mha_norm"),
-        ("output.LayerNorm", "ff_norm"), ("attention.output.dense", "mha.out_proj"),
-        ("attention.self.query", "mha.q_proj"), ("attention.self.key", "mha.k_proj"),
-        ("attention.self.value", "mha.v_proj"), ("intermediate.dense", "ff.up_proj"),
-        ("output.dense", "ff.down_proj"),
-    ]:  # fmt: skip
-        old = old.replace(a, b)
-    return old
 
+def absorb(q, c, w_k, w_v):
+    scores = (q @ w_k) @ c.unsqueeze(1).mT / math.sqrt(q.shape[-1])
+    return scores.softmax(-1) @ c.unsqueeze(1) @ w_v.mT
 
-def by_diagonal(weights, padding, offset):
-    T = weights.shape[-1]
-    on_key = weights.diagonal(offset, 2, 3)  # (B, H, T - |offset|)
-    queries = ~padding[:, max(0, -offset) : T - max(0, offset)]
-    keys = ~padding[:, max(0, offset) : T - max(0, -offset)]
-    real = (queries & keys).unsqueeze(1)
-    return (on_key * real).sum((0, 2)) / real.sum()
 
+def absorb_by_einsum(q, c, w_k, w_v):
+    scores = torch.einsum("bhtr,bsr->bhts", torch.einsum("bhtd,hdr->bhtr", q, w_k), c)
+    weights = (scores / q.shape[-1] ** 0.5).softmax(-1)
+    mixed = torch.einsum("bhts,bsr->bhtr", weights, c)
+    return torch.einsum("bhtr,hdr->bhtd", mixed, w_v)
 
-def by_mask(weights, padding, offset):
-    place = torch.arange(weights.shape[-1])
-    pairs = (place == place.unsqueeze(1) + offset) & ~padding[:, None] & ~padding[:, :, None]
-    return weights.transpose(0, 1)[:, pairs].mean(1)
 
+def absorb_per_head(q, c, w_k, w_v):
+    heads = []
+    for h in range(q.shape[1]):
+        weights = (q[:, h] @ w_k[h] @ c.mT / q.shape[-1] ** 0.5).softmax(-1)
+        heads.append(weights @ c @ w_v[h].T)
+    return torch.stack(heads, 1)
 
-def in_loops(weights, padding, offset):
-    B, H = weights.shape[:2]
-    found = [[] for _ in range(H)]
-    for b in range(B):
-        length = int((~padding[b]).sum())
-        for t in range(length):
-            if 0 <= t + offset < length:
-                for h in range(H):
-                    found[h].append(weights[b, h, t, t + offset])
-    return torch.stack([torch.stack(values).mean() for values in found])
 
-
-def p_value(first, second):
-    n, few = first + second, min(first, second)
-    return min(1.0, 2 * sum(math.comb(n, k) for k in range(few + 1)) / 2**n)
-
-
-def p_value_by_scipy(first, second):
-    return stats.binomtest(first, first + second).pvalue if first + second else 1
-
-
-def p_value_by_counting(first, second):
-    n, gap = first + second, abs(first - second)
-    ways = [math.comb(n, k) for k in range(n + 1) if abs(n - 2 * k) >= gap]
-    return torch.tensor(sum(ways) / 2**n, dtype=torch.float64)
-
-
-def this_split(first, second):
-    return 2 * math.comb(first + second, first) / 2 ** (first + second)
-
-
-def more_uneven_only(first, second):
-    n = first + second
-    return sum(math.comb(n, k) for k in range(n + 1) if abs(n - 2 * k) > abs(first - second)) / 2**n
-
-
-def by_chi_squared(first, second):
-    return stats.chi2.sf((first - second) ** 2 / (first + second), 1)
-
-
-def means_of(vectors, labels):
-    return torch.stack([vectors[labels == c].mean(dim=0) for c in labels.unique()])
-
-
-def classes(vectors, labels, asked):
-    return (asked @ F.normalize(means_of(vectors, labels), dim=-1).T).argmax(dim=-1)
-
-
-def classes_by_sum(vectors, labels, asked):
-    sums = torch.zeros(int(labels.max()) + 1, vectors.shape[1]).index_add_(0, labels, vectors)
-    return F.cosine_similarity(asked.unsqueeze(1), sums, dim=-1).argmax(1)
-
-
-def classes_by_loop(vectors, labels, asked):
-    means = means_of(vectors, labels)
-    found = [max(range(3), key=lambda c: float(a @ means[c] / means[c].norm())) for a in asked]
-    return torch.tensor(found)
-
-
-def sums_only(vectors, labels, asked):
-    return (asked @ torch.stack([vectors[labels == c].sum(0) for c in range(3)]).T).argmax(-1)
-
-
-def without_length(vectors, labels, asked):
-    return (asked @ means_of(vectors, labels).T).argmax(-1)
-
-
-def nearest_text(vectors, labels, asked):
-    return labels[(asked @ vectors.T).argmax(-1)]
-
-
-def others(vectors):
-    return (vectors @ vectors.T).fill_diagonal_(-math.inf)
-
-
-def places(vectors, labels):
-    same = labels[others(vectors).argsort(descending=True)] == labels[:, None]
-    return same.long().argmax(1) + 1
-
-
-def places_by_loop(vectors, labels):
-    found = []
-    for row, label in zip(others(vectors).tolist(), labels.tolist(), strict=True):
-        order = sorted(range(len(row)), key=lambda i: -row[i])
-        found.append(1 + [labels[i].item() for i in order].index(label))
-    return torch.tensor(found)
-
-
-def places_by_count(vectors, labels):
-    cosines, same = others(vectors), labels == labels[:, None]
-    best = cosines.masked_fill(~same, -math.inf).amax(1, keepdim=True)
-    return (cosines >= best).sum(1)
-
-
-def with_itself(vectors, labels):
-    same = labels[(vectors @ vectors.T).argsort(descending=True)] == labels[:, None]
-    return same.long().argmax(1) + 1
-
-
-def itself_counted(vectors, labels):
-    same = labels[(vectors @ vectors.T).argsort(descending=True)] == labels[:, None]
-    return same[:, 1:].long().argmax(1) + 2
-
-
-def farthest_first(vectors, labels):
-    order = (vectors @ vectors.T).fill_diagonal_(math.inf).argsort()
-    return (labels[order] == labels[:, None]).long().argmax(1) + 1
-
-
-def another_kind(vectors, labels):
-    same = labels[others(vectors).argsort(descending=True)] == labels[:, None]
-    return (~same).long().argmax(1) + 1
-
-
-def which_text(vectors, labels):
-    return others(vectors).masked_fill(labels != labels[:, None], -math.inf).argmax(1)
+def build(q, c, w_k, w_v, scale=None, softmax=-1):
+    k, v = c.unsqueeze(1) @ w_k.mT, c.unsqueeze(1) @ w_v.mT
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    return scores.softmax(softmax) @ v
 
 
 RIGHT = {
-    ch13.rms_norm: [by_torch, by_hand, by_length],
-    ch13.encoder_block: [in_lines, in_a_loop, nested],
-    ch13.new_name: [NAMES.get, by_rules, by_replacing],
-    ch13.offset_share: [by_diagonal, by_mask, in_loops],
-    ch13.exact_p_value: [p_value, p_value_by_scipy, p_value_by_counting],
-    ch13.nearest_class: [classes, classes_by_sum, classes_by_loop],
-    ch13.first_of_kind: [places, places_by_loop, places_by_count],
+    ch13.cached_steps: [with_kernel, by_formula, with_cache],
+    ch13.accepted_tokens: [accept_in_a_loop, accept_by_product, accept_as_a_list],
+    ch13.grouped_heads: [by_rows, by_einsum, by_group],
+    ch13.tokens_that_fit: [divide, one_after_the_other, in_numpy],
+    ch13.absorbed_heads: [absorb, absorb_by_einsum, absorb_per_head],
 }
 
 WRONG = {
-    ch13.rms_norm: [
-        (norm(centre=True), "the mean is subtracted"),
-        (norm(axis=1), "over the tokens"),
-        (norm(mean=False), "take the mean of the squares"),
-        (norm(inside=False), "inside the root"),
-        (norm(root=False), "divide by its root"),
-        (norm(weighted=False), "the weight is missing"),
-        (norm(eps_factor=0), "eps is missing"),
-        (lambda x, w, eps: x * w, "not divided by anything"),
-        (lambda x, w, eps: by_torch(x.mT, None, eps).mT * w, "over the tokens"),
-    ],
-    ch13.encoder_block: [
-        (turned, "wrong way round"),
-        (always_pre, "wrong way round"),
-        (always_post, "wrong way round"),
-        (no_residual, "residuals are missing"),
-        (swapped_norms, "first and second are swapped"),
-        (swapped_parts, "attention comes first"),
-        (from_the_start, "not the first x"),
-        (keeps_the_normed, "keeps x itself"),
-        (no_norm, "no norm"),
-        (only_attention, "feed-forward part is missing"),
-    ],
-    ch13.new_name: [
-        (lambda old: old, "has no place, so return None, in our model"),
-        (lambda old: None, "is called tokens.weight in our model; you return None"),
+    ch13.cached_steps: [
+        (from_top_left, "as is_causal=True does"),
+        (change(diagonal=None), "sees those after it"),
+        (change(diagonal=-1), "a token sees itself"),
+        (change(diagonal=1), "sees the one after it too"),
+        (inverted, "the mask is the wrong way round"),
+        (change(swap=True), "keys and values are swapped"),
+        (change(scale=1), "the scale is missing"),
+        (change(mix="keys"), "the keys are mixed"),
+        (change(flip=True), "keys of another"),
+        (change(scale=2.5), "the output is wrong at"),
         (
-            lambda old: 7 if old in NAMES else None,
-            "is called tokens.weight in our model; you return 7",
+            result(output=lambda a: F.scaled_dot_product_attention(a["q"], a["keys"], a["values"])),
+            "append first",
+        ),
+        (result(keys=lambda a: a["k"]), "keep the old ones"),
+        (result(values=lambda a: a["values"]), "add the new tokens'"),
+        (result(keys=lambda a: cat([a["k"], a["keys"]], 2)), "come last, not first"),
+        (result(keys=lambda a: cat([a["values"], a["v"]], 2)), "swapped"),
+        (lambda q, k, v, keys, values: q, "three things"),
+    ],
+    ch13.accepted_tokens: [
+        (lambda g, a: a[: int((g == a[:-1]).sum()) + 1], "stop at the first wrong guess"),
+        (lambda g, a: cat([g[g == a[:-1]], a[-1:]]), "of all guesses are kept"),
+        (lambda g, a: accept_in_a_loop(g, a)[:-1], "the model's own answer is missing"),
+        (lambda g, a: g[: len(accept_in_a_loop(g, a))], "the last token is the wrong guess"),
+        (lambda g, a: accept_in_a_loop(g, a[1:]), "compare guess i with answer i"),
+        (lambda g, a: a[: len(accept_in_a_loop(g, a[1:]))], "not with the one after it"),
+        (lambda g, a: a, "these are all answers"),
+        (lambda g, a: g, "these are all guesses"),
+        (lambda g, a: 3, "should be a tensor"),
+    ],
+    ch13.grouped_heads: [
+        (
+            lambda q, k, v: spread(q, k, v, lambda x: x.repeat(1, q.shape[1] // x.shape[1], 1, 1)),
+            "it is 0 0 1 1",
         ),
         (
-            lambda old: by_rules(old) and by_rules(old).replace("k_proj", "q_proj"),
-            "key.weight is called blocks.0.mha.k_proj.weight in our model",
+            lambda q, k, v: spread(q, k, v, lambda x: x[:, :1].expand(-1, q.shape[1], -1, -1)),
+            "head 0",
         ),
+        (swap_rows, "in another order"),
         (
-            lambda old: by_replacing(old) and by_replacing(old).replace("ff_norm", "mha_norm"),
-            "is called blocks.0.ff_norm.weight in our model; you return 'blocks.0.mha_norm.weight'",
-        ),
-    ],
-    ch13.offset_share: [
-        (lambda w, p, o: by_mask(w, p, -o), "looks the wrong way"),
-        (lambda w, p, o: by_mask(w.mT, p, o), "looks the wrong way"),
-        (lambda w, p, o: by_mask(w, torch.zeros_like(p), o), "padding takes part"),
-        (lambda w, p, o: by_mask(w, ~p, o), "True means padding"),
-        (lambda w, p, o: by_mask(w, p, o).mean(), "heads are averaged"),
-        (
-            lambda w, p, o: (
-                sum(by_mask(a, b, o) for a, b in zip(w.split(1), p.split(1), strict=True)) / 3
+            lambda q, k, v: spread(
+                q, k, v, lambda x: x.repeat_interleave(q.shape[1] // x.shape[1], 1)
             ),
-            "mean of the texts' means",
+            "keys or values were repeated",
         ),
-        (lambda w, p, o: by_mask(w, p, o) * ((~p).sum(1) - abs(o)).sum(), "this is the sum"),
+        (broadcast, "as a broadcast product also does"),
+        (
+            lambda q, k, v: F.scaled_dot_product_attention(
+                q.reshape(*k.shape[:2], -1, 8), k, v, scale=1.0
+            ).reshape(q.shape),
+            "the scale is missing",
+        ),
     ],
-    ch13.exact_p_value: [
-        (lambda a, b: p_value(a, b) / 2, "only one side"),
-        (this_split, "this split alone"),
-        (more_uneven_only, "itself is left out"),
-        (by_chi_squared, "approximation by chi-squared"),
-        (lambda a, b: p_value(a, b) * 2 ** (a + b), "divide by all"),
-        (lambda a, b: p_value(a, b) if a != b else 2 * stats.binom.cdf(a, a + b, 0.5), "at most 1"),
-        (lambda a, b: a / (a + b), "exact_p_value(4, 1)"),
-        (lambda a, b: None, "should be a number; got NoneType"),
+    ch13.tokens_that_fit: [
+        (lambda r, t, n, h, w: r // (t * n * 2 * h * w), "count keys and values, both"),
+        (lambda r, t, n, h, w: r // (t * n * 2 * h * w * 4), "not four"),
+        (lambda r, t, n, h, w: r // (t * 2 * h * w * 2), "every layer"),
+        (lambda r, t, n, h, w: r // (t * n * 2 * w * 2), "every key head"),
+        (lambda r, t, n, h, w: r // (t * n * 2 * h * 2), "head_dim numbers"),
+        (lambda r, t, n, h, w: r // (n * 2 * h * w * 2), "for all texts together"),
+        (lambda r, t, n, h, w: r / (t * n * 2 * h * w * 2), "round down"),
+        (lambda r, t, n, h, w: 1 + r // (t * n * 2 * h * w * 2), "not up"),
+        (lambda r, t, n, h, w: 7, "the result is 7; expected"),
+        (lambda r, t, n, h, w: "7", "should be a number"),
     ],
-    ch13.nearest_class: [
-        (sums_only, "large classes win"),
-        (without_length, "divide each mean by its length"),
-        (nearest_text, "the class of the nearest text"),
-        (lambda v, y, a: classes(v, y, -a), "the least similar"),
-        (lambda v, y, a: a @ F.normalize(means_of(v, y), dim=-1).T, "these are cosines"),
-        (lambda v, y, a: classes(v, y, v), "ask about `asked`"),
-    ],
-    ch13.first_of_kind: [
-        (with_itself, "its own nearest"),
-        (lambda v, y: places(v, y) - 1, "place 1, not 0"),
-        (itself_counted, "leave the text itself out"),
-        (farthest_first, "the least similar texts come first"),
-        (another_kind, "the first of another kind"),
-        (which_text, "its place in the list"),
-        (lambda v, y: torch.ones(len(v)).long(), "its own nearest"),
+    ch13.absorbed_heads: [
+        (lambda q, c, w_k, w_v: build(q, c, w_k, w_v, 1 / q.shape[-1]), "divided by D_head"),
+        (build, "keys and values of all were built"),
+        (lambda q, c, w_k, w_v: build(q, c, w_k, w_v, scale=1), "the scale is missing"),
+        (lambda q, c, w_k, w_v: build(q, c, w_k, w_v, c.shape[-1] ** -0.5), "not of R"),
+        (lambda q, c, w_k, w_v: build(q, c, w_k, w_v, softmax=-2), "over the wrong axis"),
+        (lambda q, c, w_k, w_v: absorb(q, c, w_v, w_k), "keys and values are swapped"),
+        (lambda q, c, w_k, w_v: absorb(q, c, w_k.flip(0), w_v.flip(0)), "keys of another"),
+        (
+            lambda q, c, w_k, w_v: (
+                (q @ w_k @ c.unsqueeze(1).mT * q.shape[-1] ** -0.5).softmax(-1) @ c.unsqueeze(1)
+            ),
+            "mixtures of latent vectors",
+        ),
     ],
 }

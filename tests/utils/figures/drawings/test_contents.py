@@ -23,6 +23,7 @@ from utils.figures.drawings import (
     draw_packings,
     draw_reading,
     draw_scores_to_weights,
+    draw_sharing,
     draw_splitting,
     draw_sum_of_heads,
     draw_tiles,
@@ -212,14 +213,24 @@ def test_tiles_end_at_the_softmax_average():
     assert f"last average, {average:.2f}" in picture.alt
 
 
-def test_a_cache_grows_by_one_column_a_token_and_is_shared():
-    for figure in draw_cache(ABC, 4, 2)[:2]:
-        # Two cells a column: three steps, and both caches as they are after the last.
-        assert len(patches(figure, "new")) == 2 * (3 + 2)
-        assert len(patches(figure, "kept")) == 2 * (0 + 1 + 2 + 2 * 2)
-        assert len(patches(figure, "head")) == 4
+def test_a_cache_grows_by_one_column_a_token():
+    for figure in draw_cache(ABC[:2], ["c", "d", "e"])[:2]:
+        # Two cells a column: the prompt of two is written at once, then one token a pass.
+        assert len(patches(figure, "new")) == 2 * (2 + 1 + 1)
+        assert len(patches(figure, "kept")) == 2 * (0 + 2 + 3)
+        assert len(patches(figure, "weights")) == 3
+        assert texts(figure).count("prefill") == 1
+        assert texts(figure).count("decode") == 2
+
+
+def test_heads_share_caches():
+    for figure in draw_sharing(4, 2)[:2]:
+        # Three columns of two cells for each of 4 + 2 + 1 key heads, of one for latent vectors.
+        assert len(patches(figure, "new")) == 2 * (4 + 2 + 1) + 1
+        assert len(patches(figure, "head")) == 4 * 4
         ends = {tuple(line.get_path().vertices[-1]) for line in patches(figure, "line")}
-        assert len(ends) == 2
+        assert len(ends) == 4 + 2 + 1 + 1
+        assert {"4 key heads", "2 key heads", "1 key head", "latent vectors"} <= set(texts(figure))
 
 
 def test_one_courier_has_one_bag_and_two_have_two():
@@ -286,8 +297,8 @@ def test_trimming_keeps_the_width_and_centres_what_is_drawn():
         (lambda: draw_splitting(ABC), "3 tokens cannot be drawn; give 1 to 6, a multiple of 2"),
         (lambda: draw_tiles(torch.ones(3), torch.ones(2), 1), "scores of shape"),
         (lambda: draw_tiles(torch.ones(3), torch.ones(3), 0), "at least one key"),
-        (lambda: draw_cache([], 1, 1), "1 to 6 tokens"),
-        (lambda: draw_cache(ABC, 4, 3), "3 groups do not share out 4 heads"),
+        (lambda: draw_cache([], ABC), "0 tokens of a prompt"),
+        (lambda: draw_sharing(4, 3), "3 groups do not share out 4 heads"),
         (lambda: draw_couriers("ABC", ("A", "A")), "two different ones"),
         (lambda: draw_lookup("q", ABC, ["1"], torch.ones(3)), "do not fit"),
         (lambda: draw_lookup("q", ABC, ABC, torch.ones(3), exact="d"), "a, b, c has no d"),

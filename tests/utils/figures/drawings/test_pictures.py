@@ -27,6 +27,7 @@ from utils.figures.drawings import (
     draw_packings,
     draw_reading,
     draw_scores_to_weights,
+    draw_sharing,
     draw_splitting,
     draw_sum_of_heads,
     draw_tiles,
@@ -106,9 +107,10 @@ PICTURES = {
     "tiles": lambda: draw_tiles(some(9), some(9).abs(), 3),
     "tile of one": lambda: draw_tiles(some(1), some(1), 1),
     "tiles, uneven": lambda: draw_tiles(some(12), some(12), 5),
-    "cache": lambda: draw_cache(WORDS),
-    "cache, long": lambda: draw_cache(LONG, 6, 3),
-    "cache of one": lambda: draw_cache(["can"], 1, 1),
+    "cache": lambda: draw_cache(WORDS[:2], WORDS[2:]),
+    "cache, long": lambda: draw_cache(LONG[:3], LONG[3:6]),
+    "cache of one": lambda: draw_cache(["can"], ["you"]),
+    **{f"sharing, {h} heads": lambda h=h: draw_sharing(h, 1 + (h > 1)) for h in (1, 2, 4, 6)},
 }
 
 
