@@ -62,7 +62,7 @@ def tiled_attention(
 
     Source: Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"; Rabe and
     Staats 2021, "Self-attention Does Not Need O(n^2) Memory"; Dao and others 2022,
-    "FlashAttention", section 3; Dao 2023, "FlashAttention-2", section 3.1, whose loops and whose
+    "FlashAttention", section 3; Dao 2023, "FlashAttention-2", whose loops and whose
     one number a query these are. Windows: Beltagy and others 2020, "Longformer".
     """
     q, k, v = query.shape, key.shape, value.shape
@@ -110,7 +110,7 @@ def partial_attention(
         for shapes that do not fit each other, a mask that does not, or inputs that are not floats
         of one dtype
 
-    Source: Dao 2023, "FlashAttention-2", section 3.1.
+    Source: Dao 2023, "FlashAttention-2".
     """
     q, k, v = query.shape, key.shape, value.shape
     if min(map(len, (q, k, v))) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
@@ -147,7 +147,7 @@ def merge_attention(parts: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Ten
     ValueError
         if there is no part, or a log-sum-exp is not one number for each query
 
-    Sources: Dao and others 2022, "FlashAttention", section 3.1, for two parts; Liu and others
+    Sources: Dao and others 2022, "FlashAttention", for two parts; Liu and others
     2023, "Ring Attention with Blockwise Transformers", for keys on several devices.
     """
     if not parts:

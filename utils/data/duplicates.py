@@ -35,7 +35,7 @@ def near_duplicates(
     ValueError
         if ``share`` is not a share, or ``words`` is less than 1
 
-    Source: Broder 1997, "On the Resemblance and Containment of Documents", section 2 (this share is
+    Source: Broder 1997, "On the Resemblance and Containment of Documents" (this share is
     the containment).
     """
     if isinstance(train, str) or isinstance(test, str):

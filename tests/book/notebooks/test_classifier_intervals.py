@@ -1,6 +1,5 @@
 """The numbers that chapter 8 names are those of its kept rows."""
 
-import re
 from pathlib import Path
 
 import nbformat
@@ -49,11 +48,6 @@ def recipes(**recipe: object) -> np.ndarray:
     return right(rows[same], 303)
 
 
-def said(prose: str, pattern: str) -> list[float]:
-    (found,) = re.findall(pattern, prose)
-    return [float(number.replace("−", "-")) for number in found]
-
-
 def agree(told: list[float], mean: float, bounds: np.ndarray, digits: int) -> None:
     assert told == pytest.approx([mean, *bounds], abs=0.51 * 10**-digits)
 
@@ -71,13 +65,13 @@ def layers(layer: str, recipe: str, articles: int = 303) -> np.ndarray:
 NUMBERS = r"(−?[\d.]+) \((−?[\d.]+) to (−?[\d.]+)\)"
 
 
-def test_the_interval_of_the_last_model(prose, interval):
+def test_the_interval_of_the_last_model(said, interval):
     last = on_test("last")
     assert len(last) == 8
-    told = said(prose, r"may expect ([\d.]+) to ([\d.]+) of the last model, which is at ([\d.]+)\.")
+    told = said(r"may expect ([\d.]+) to ([\d.]+) of the last model, which is at ([\d.]+)\.")
     agree([told[2], *told[:2]], last.mean(), interval(last), 3)
     mean = layers("mean", "last, test", 500)
-    told = said(prose, rf"plain mean is at ([\d.]+), and attention ahead of it by {NUMBERS}")
+    told = said(rf"plain mean is at ([\d.]+), and attention ahead of it by {NUMBERS}")
     assert told[0] == pytest.approx(mean.mean(), abs=0.00051)
     agree(told[1:], (last - mean).mean(), interval(last - mean), 3)
 
@@ -94,11 +88,11 @@ def test_the_interval_covers_seeds_and_articles(interval):
     assert high - low > 0
 
 
-def test_what_each_change_is_worth(prose, interval):
+def test_what_each_change_is_worth(said, interval):
     quick, long = recipes(**QUICK), recipes(**QUICK | {"epochs": 40})
     some, last = recipes(**QUICK | {"keep": 0.3}), recipes(**LAST)
     assert {len(each) for each in (quick, long, some, last)} == {8}
-    told = said(prose, r"rate that suits: worth ([\d.]+) \(95 % interval ([\d.]+) to ([\d.]+)\)")
+    told = said(r"rate that suits: worth ([\d.]+) \(95 % interval ([\d.]+) to ([\d.]+)\)")
     gain = quick - recipes(**FIRST | {"masked": "yes"})
     agree(told, gain.mean(), interval(gain), 3)
     for pattern, gain in {
@@ -107,7 +101,7 @@ def test_what_each_change_is_worth(prose, interval):
         r"\((−?[\d.]+) to (−?[\d.]+)\)": long - quick,
         rf"these runs cannot say: {NUMBERS}": last - some - long + quick,
     }.items():
-        agree(said(prose, pattern), gain.mean(), interval(gain), 3)
+        agree(said(pattern), gain.mean(), interval(gain), 3)
 
 
 def test_the_mask_alone_shows_no_gain(interval):
@@ -115,9 +109,8 @@ def test_the_mask_alone_shows_no_gain(interval):
     assert low < 0 < high
 
 
-def test_hints_of_three_seeds(prose):
+def test_hints_of_three_seeds(said):
     told = said(
-        prose,
         r"better than 0\.002 \(([\d.]+) to ([\d.]+)\) and about as good as 0\.008 \(([\d.]+)\)\. "
         r"The last recipe is at ([\d.]+), with twice its rate at ([\d.]+), with 80 epochs at "
         r"([\d.]+), and with 10 % of the tokens at ([\d.]+)\.",
@@ -127,13 +120,13 @@ def test_hints_of_three_seeds(prose):
     assert told == pytest.approx([recipes(**each)[:3].mean() for each in near], abs=0.00051)
 
 
-def test_what_the_leak_is_worth(prose, interval):
+def test_what_the_leak_is_worth(said, interval):
     gain = on_test("last, leaked") - on_test("last")
-    told = said(prose, r"worth (−?[\d.]+) over all 500.*?\((−?[\d.]+) to (−?[\d.]+)\)")
+    told = said(r"worth (−?[\d.]+) over all 500.*?\((−?[\d.]+) to (−?[\d.]+)\)")
     agree(told, gain.mean(), interval(gain), 3)
 
 
-def test_what_attention_bought(prose, interval):
+def test_what_attention_bought(said, interval):
     first, quick, last = recipes(**FIRST), recipes(**QUICK), recipes(**LAST)
     own = {recipe: layers("mean", f"{recipe} at 0.012") for recipe in ("quick", "last")}
     for pattern, gain in {
@@ -150,13 +143,12 @@ def test_what_attention_bought(prose, interval):
         rf"a lead of {NUMBERS}": own["last"] - first,
         rf"on validation {NUMBERS.replace(' ', ' is left ', 1)}": last - own["last"],
     }.items():
-        agree(said(prose, pattern), gain.mean(), interval(gain), 3)
-    told = said(prose, r"trains it: ([\d.]+) to ([\d.]+), a lead")
+        agree(said(pattern), gain.mean(), interval(gain), 3)
+    told = said(r"trains it: ([\d.]+) to ([\d.]+), a lead")
     assert told == pytest.approx([own["last"].mean(), first.mean()], abs=0.00051)
     faster = [recipes(**QUICK | {"rate": 0.012}), recipes(**LAST | {"rate": 0.012})]
     assert {len(each) for each in faster} == {8}
     told = said(
-        prose,
         r"attention is worse in ten epochs, ([\d.]+); with the last recipe it is at ([\d.]+), "
         r"since one run of eight fell to ([\d.]+)",
     )
@@ -164,16 +156,16 @@ def test_what_attention_bought(prose, interval):
     assert told == pytest.approx(expected, abs=0.00051)
 
 
-def test_what_longer_pieces_are_worth(prose, interval):
+def test_what_longer_pieces_are_worth(said, interval):
     rows = table("pieces")
     longer = right(rows[rows["size"] == 8000], 303)
-    told = said(prose, rf"8,000 pieces .*?at ([\d.]+), .*?{NUMBERS}")
+    told = said(rf"8,000 pieces .*?at ([\d.]+), .*?{NUMBERS}")
     assert told[0] == pytest.approx(longer.mean(), abs=0.00051)
     gain = longer - recipes(**LAST)
     agree(told[1:], gain.mean(), interval(gain), 3)
 
 
-def test_how_sure_and_how_right(prose):
+def test_how_sure_and_how_right(said):
     rows = table("sure")
     for keep, pattern in {
         0.3: r"full length .*?: ([\d.]+) sure, ([\d.]+) right\. On the first 16 tokens the same "
@@ -184,5 +176,5 @@ def test_how_sure_and_how_right(prose):
         found = rows[rows["keep"] == keep]
         assert len(found) == 8
         names = [f"{kind} {n}" for n in (512, 16, 8) for kind in ("sure", "right")]
-        told = said(prose, pattern)
+        told = said(pattern)
         assert told == pytest.approx([found[name].mean() for name in names], abs=0.0051)
