@@ -11,12 +11,16 @@ to count and to measure memory is in ``utils.measure``.
     ``floors``     the work that none of them can do without
     ``layers``     the benchmark: all are the same function, and take turns
 
-``python -m benchmarks training``: the classifier of chapter 8, in seven ways
+``python -m benchmarks training``: the classifier of chapter 8, in eight ways
 
-    ``variants``   the seven ways
+    ``variants``   the eight ways
     ``reshaped``   the usual layer, and the same with the fused kernel
     ``epochs``     the batches, and whole trainings that take turns
     ``training``   the benchmark: whole trainings and single steps
+
+``python -m benchmarks pieces``: windows, pages and guesses, beside what they replace
+
+    ``pieces``     the benchmark: all ways of a piece give the same, and take turns
 
 ``python -m benchmarks translation``: English to German, trained and tested at full size
 
@@ -30,6 +34,7 @@ to count and to measure memory is in ``utils.measure``.
     ``report``     the JSON files in ``results/``, with machine, versions and date
     ``chapters``   how long each chapter took when it was executed
     ``parts``      tables and sentences of each benchmark, for the screen and for the page
+    ``wording``    how their numbers are written
     ``pictures``   what was measured, drawn
     ``page``       the page: the sentences of ``texts/``, filled with what was found
 """

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import torch
 from benchmarks import report
 from benchmarks.page import PARTS, write_page
 from utils.measure import Peak, measure_peak
+from utils.training.group import process_group
 
 Found = tuple[dict[str, pd.DataFrame], dict[str, Any]]  # tables and settings, for the file
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -21,8 +25,23 @@ CHECKPOINTS = Path(__file__).resolve().parents[1] / "_build" / "benchmarks"
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Do what the command line asks for."""
+    """Do what the command line asks for; under ``torchrun``, in several processes."""
     asked = _parse(arguments)
+    with ExitStack() as stack:
+        try:
+            rank, count = stack.enter_context(process_group())
+        except RuntimeError as error:
+            sys.exit(str(error))
+        if count > 1 and asked.name != "translation":
+            sys.exit(f"{asked.name} runs in one process: start it without torchrun.")
+        if rank > 0:  # the first alone says how it goes
+            nothing = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+            stack.enter_context(redirect_stdout(nothing))
+            stack.enter_context(redirect_stderr(nothing))
+        _run(asked, writes=rank == 0)
+
+
+def _run(asked: argparse.Namespace, writes: bool) -> None:
     if asked.name == "page":
         print("Written:", write_page())
         return
@@ -32,11 +51,13 @@ def main(arguments: list[str] | None = None) -> None:
     if threads := getattr(asked, "threads", None):
         torch.set_num_threads(threads)
     # Losses are compared to four decimals, so `training` takes float32 everywhere.
-    fast = device.type == "cuda" and asked.name in ("layers", "translation")
+    fast = device.type == "cuda" and asked.name in ("layers", "pieces", "translation")
     like = "bfloat16" if fast else "float32"
     dtype = DTYPES[asked.dtype or like]
     peak = measure_peak(device, dtype, asked.quick)
     tables, settings = asked.run(asked, device, dtype, peak)
+    if not writes:
+        return
     settings |= {"dtype": asked.dtype or like, "quick": asked.quick}
     settings["seconds"] = round(time.perf_counter() - start)
     result = report.make(asked.name, device, settings, peak, tables)
@@ -60,7 +81,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     common.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     common.add_argument("--write", action="store_true", help="write even if not all was run")
     training = names.add_parser(
-        "training", parents=[common], help="the classifier of chapter 8, in seven ways"
+        "training", parents=[common], help="the classifier of chapter 8, in eight ways"
     )
     training.set_defaults(run=_training, case="", dtype=None)
     training.add_argument("--epochs", type=int, default=10, help="default: 10")
@@ -78,6 +99,14 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     layers.add_argument("--case", default="", help="only shapes whose name holds this")
     layers.add_argument(
         "--budget", type=float, default=9, help="seconds for a shape and a pass; default: 9"
+    )
+    pieces = names.add_parser(
+        "pieces", parents=[common], help="windows, pages and guesses, beside what they replace"
+    )
+    pieces.set_defaults(run=_pieces, case="")
+    pieces.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU")
+    pieces.add_argument(
+        "--budget", type=float, default=9, help="seconds for a piece and a size; default: 9"
     )
     translation = names.add_parser(
         "translation", parents=[common], help="English to German, trained and tested at full size"
@@ -112,6 +141,16 @@ def _layers(
     budget = 0.0 if asked.quick else asked.budget
     rows, notes = compare_layers(cases, device, dtype, peak, budget)
     return {"layers": rows}, {"budget": budget, "notes": notes}
+
+
+def _pieces(
+    asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
+) -> Found:
+    from benchmarks.pieces import QUICK, Sizes, compare_pieces
+
+    sizes, budget = (QUICK, 0.0) if asked.quick else (Sizes(), asked.budget)
+    rows, notes = compare_pieces(sizes, device, dtype, budget)
+    return {"pieces": rows}, asdict(sizes) | {"budget": budget, "notes": notes}
 
 
 def _training(

@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from benchmarks import chapters, parts, report
-from benchmarks.parts import DEVICES, UNITS, Part
-from benchmarks.pictures import plain
+from benchmarks.parts import DEVICES, Part
+from benchmarks.wording import UNITS, plain
 from utils.figures import STYLE, DescribedFigure
 
 FOLDER = "_static/measurements"
@@ -27,6 +27,7 @@ TEXTS = Path(__file__).parent / "texts"
 PARTS: dict[str, Callable[[dict[str, Any], str], Part]] = {
     "training": parts.training,
     "layers": parts.layers,
+    "pieces": parts.pieces,
     "translation": parts.translation,
 }
 

@@ -14,12 +14,12 @@ import pandas as pd
 
 from benchmarks import pictures, report
 from benchmarks.layers import PASSES, ours_and_best
-from benchmarks.pictures import plain
+from benchmarks.pieces import summarise
 from benchmarks.training import compare_totals, largest_difference
+from benchmarks.wording import factor, number, plain, rate, small, span
 from utils.figures import DescribedFigure
 
 DEVICES = {"cpu": "processor", "cuda": "GPU"}
-UNITS = {"cpu": ("GFLOP/s", 1e9), "cuda": ("TFLOP/s", 1e12)}  # of operations
 CORPORA = {"news": "articles of the news", "docstrings": "docstrings in place of the news"}
 
 
@@ -89,9 +89,14 @@ def _way(row: dict[Any, Any], device: str) -> dict[str, str]:
 
 
 def _gain(ways: pd.DataFrame) -> str:
-    ours = ways.loc["ours"]
+    ours, row = ways.loc["ours"], ways.loc["row"]
     return (
-        f"From end to end ours is **{factor(ours['speedup'])} times as fast** as PyTorch's layer "
+        f"Asked for the one row that the classifier reads, and for no weights, PyTorch's layer "
+        f"takes {number(row['seconds'])} s from end to end, and ours {number(ours['seconds'])} s: "
+        f"ours is **{factor(row['seconds'] / ours['seconds'])} times as fast** as the best that "
+        f"PyTorch's layer can be asked (a single step {number(row['step_ms'])} ms against "
+        f"{number(ours['step_ms'])} ms). "
+        f"In all, ours is {factor(ours['speedup'])} times as fast as PyTorch's layer "
         f"called as the blog calls it ({number(ways['seconds'].iloc[0])} s against "
         f"{number(ours['seconds'])} s), within an epoch {span(ours, 'epoch_speedup')} times in "
         f"the median, and a single step {span(ours, 'step_speedup')} times. "
@@ -154,6 +159,34 @@ def _summary(rows: pd.DataFrame) -> str:
     return " ".join(parts) + " (No weights asked for; medians, over all shapes and both passes.)"
 
 
+def pieces(result: dict[str, Any], device: str) -> Part:
+    """Show each piece beside what it replaces, a row for each size and way."""
+    rows = pd.DataFrame(result["tables"]["pieces"])
+    table = pd.DataFrame(
+        {
+            "piece": row["piece"],
+            "tokens": f"{row['tokens']:,}",
+            "way": row["way"],
+            "ms": span(row, "ms"),
+            "times the first": span(row, "to_first"),
+        }
+        for row in rows.to_dict("records")
+    )
+    notes = result["settings"]["notes"]
+    fields: dict[str, Any] = {"summary": summarise(rows), "missing": "\n\n".join(notes)}
+    fields["difference"] = small(rows["difference"].max())
+    for piece, some in table.groupby("piece", sort=False):
+        fields[f"{piece}-table"] = some.drop(columns="piece")[
+            ["way", "tokens", "ms", "times the first"]
+        ]
+
+    def draw() -> dict[str, DescribedFigure]:
+        where = f"one {DEVICES[device]}"
+        return {"pieces": pictures.draw_pieces(rows, where, fields["summary"])}
+
+    return Part(table, [fields["summary"], *notes], fields, draw)
+
+
 def translation(result: dict[str, Any], device: str) -> Part:
     """Show the training, a row for each epoch, and the test."""
     settings, test = result["settings"], result["tables"]["test"][0]
@@ -210,38 +243,3 @@ def _time(result: dict[str, Any], last: int) -> str:
             "of a core's time"
         )
     return said + "."
-
-
-def rate(row: Any, device: str) -> dict[str, str]:
-    """Give the cell with operations a second and the share of the measured peak."""
-    unit, size = UNITS[device]
-    column = f"{unit} (of the peak)"
-    if pd.isna(row["tflops"]):
-        return {column: ""}
-    return {column: f"{plain(1e12 * row['tflops'] / size)} ({row['of_peak']:.0%})"}
-
-
-def span(row: Any, name: str) -> str:
-    """Write a median, and in brackets its quartiles, or whatever ``_low`` and ``_high`` are."""
-    digits = _digits(row[name])
-    median, low, high = (f"{row[name + end]:,.{digits}f}" for end in ("", "_low", "_high"))
-    return f"{median} ({low}–{high})"
-
-
-def factor(value: Any) -> str:
-    """Write a ratio that has no spread, with as many digits as ``span`` would."""
-    return f"{value:,.{_digits(value)}f}"
-
-
-def _digits(value: float) -> int:
-    return 0 if value >= 100 else 1 if value >= 10 else 2
-
-
-def small(value: Any) -> str:
-    """Write a difference by its order of magnitude."""
-    return "0" if value == 0 else number(value, "{:.0e}".format)
-
-
-def number(value: Any, write: Callable[[float], str] = plain) -> str:
-    """Write a number, or nothing where there is none."""
-    return "" if value is None or pd.isna(value) else write(value)

@@ -10,14 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from benchmarks import peers
+from benchmarks.wording import plain
 from utils.figures import INK, PALETTE, PAPER, DescribedFigure
 
 PASSES = {"forward": "forward", "both": "forward and backward"}
-
-
-def plain(value: float, _: object = None) -> str:
-    """Write a number of an axis or a table with three digits at most, and no exponent."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def draw_training(variants: pd.DataFrame, epochs: int, where: str) -> DescribedFigure:
@@ -117,6 +113,40 @@ def draw_few_queries(rows: pd.DataFrame, where: str) -> DescribedFigure:
     alt = f"{title}, a line for each library. {ends}: {'; '.join(said)}."
     caption = f"{title}. One sequence; width and heads as in the table."
     return DescribedFigure(figure, alt, caption)
+
+
+def draw_pieces(rows: pd.DataFrame, where: str, finding: str) -> DescribedFigure:
+    """Draw the times of a window over the length of the text, and those of passes over tokens."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.8))
+    markers, said = "osD^", []
+    windows = rows[rows["piece"] == "window"]
+    for place, (way, line) in enumerate(windows.groupby("way", sort=False)):
+        style: dict[str, Any] = {"color": PALETTE[place], "label": way}
+        left.plot(line["tokens"], line["ms"], f"-{markers[place]}", **style)
+        times = ", ".join(plain(ms) for ms in line["ms"])
+        said.append(f"{way} {times} ms")
+    lengths = windows["tokens"].drop_duplicates()
+    left.set(title="a window of keys", xlabel="tokens", ylabel="milliseconds")
+    for axis in "xy":
+        _logarithmic(left, axis)
+    left.set_xticks(lengths, [f"{tokens:,}" for tokens in lengths])
+    passes = rows[rows["piece"] == "guesses"]
+    for place, (kept, line) in enumerate(passes.groupby("tokens", sort=False)):
+        sizes = line["way"].str.split().str[0].astype(int)
+        style = {"color": PALETTE[place], "label": f"after {kept:,}"}
+        right.plot(sizes, line["to_first"], f"-{markers[place]}", **style)
+        times = ", ".join(f"{ratio:.2f}" for ratio in line["to_first"])
+        said.append(f"passes after {kept:,} tokens {times} times a pass over one")
+    right.plot(sizes, sizes, ":", color=INK, label="passes of one")
+    right.set(title="a pass that checks guesses", xlabel="tokens in it")
+    right.set_ylabel("times a pass over one")
+    for axis in "xy":
+        _logarithmic(right, axis, ticks=(1, 2, 4, 8))
+    for axes in (left, right):
+        axes.grid(alpha=0.4)
+        axes.legend()
+    title = f"Windows and passes over several tokens ({where})"
+    return DescribedFigure(figure, f"{title}: {'; '.join(said)}.", f"{finding} {title}.")
 
 
 def draw_translation(epochs: pd.DataFrame, test: dict[str, Any], where: str) -> DescribedFigure:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from benchmarks.subwords import PairOfIds, length_batches, pad
 from utils.files import replacing
 from utils.models import Transformer
 from utils.training import gradient_steps, linear_rate, translation_loss
+from utils.training.distributed import share_batches
+from utils.training.group import from_all, from_first, place
 
 State = dict[str, Any]  # tensors, numbers, words, and lists and dicts of these
 
@@ -29,6 +32,9 @@ class Training:
     what was measured so far. The learning rate and the batches follow from the step and the epoch.
     So a training that was killed and goes on ends with the same weights as one that was not: bit
     for bit on a processor, and on a GPU up to the order in which it sums.
+
+    Under ``torchrun`` each process computes its rows of every batch. The first alone writes the
+    checkpoint, and reads it for all, so that the other machines need none.
 
     Parameters
     ----------
@@ -68,10 +74,9 @@ class Training:
             "step": 0, "epoch": 1, "position": 0, "loss_sum": 0.0, "tokens": 0, "seconds": 0.0,
             "core_seconds": 0.0, "resumed": 0, "history": [], "best": {}, "last": [],
         }  # fmt: skip
-        for half in file.parent.glob(f"{file.name}.*.tmp"):
-            half.unlink()  # left by a kill while it was written
-        if file.is_file():
-            self._load()
+        if (found := from_first(self._read)) is not None:
+            self._load(found)
+        self._shared_loss = share_batches(model, self._loss, self._count)
 
     @property
     def finished(self) -> bool:
@@ -109,10 +114,10 @@ class Training:
         batches = length_batches(self.pairs, settings["tokens"], seed)
         pairs = (self._pairs(rows) for rows in batches[state["position"] :])
         clock = Clock(state)
-        for (_, target), loss in gradient_steps(
-            self.model, pairs, self._loss, self.optimizer, self.schedule, max_norm=1.0
+        for (source, target), loss in gradient_steps(
+            self.model, pairs, self._shared_loss, self.optimizer, self.schedule, max_norm=1.0
         ):
-            count = int((target[:, 1:] != self.model.padding_idx).sum())
+            count = self._count(source, target)
             state["step"] += 1
             state["position"] += 1
             state["loss_sum"] += loss.item() * count
@@ -146,8 +151,14 @@ class Training:
         with lower_precision(self.device, self.settings["dtype"]):
             return translation_loss(model, source, target, self.settings["label_smoothing"])
 
+    def _count(self, source: Tensor, target: Tensor) -> int:
+        """Count the tokens that the loss is the mean of."""
+        return int((target[:, 1:] != self.model.padding_idx).sum())
+
     def save(self) -> None:
-        """Write the checkpoint, in one step."""
+        """Write the checkpoint, in one step, in the first process."""
+        if place()[0] > 0:
+            return
         everything = self.state | {
             "settings": self.settings,
             "model": self.model.state_dict(),
@@ -159,10 +170,16 @@ class Training:
         with replacing(self.file) as half:
             torch.save(everything, half)
 
-    def _load(self) -> None:
+    def _read(self) -> bytes | None:
+        """Give the checkpoint, if there is one, and remove what a kill has left half written."""
+        for half in self.file.parent.glob(f"{self.file.name}.*.tmp"):
+            half.unlink()
+        return self.file.read_bytes() if self.file.is_file() else None
+
+    def _load(self, content: bytes) -> None:
         """Go on from the checkpoint: tensors, numbers and words, and no other object, are read."""
         try:
-            found = torch.load(self.file, self.device, weights_only=True)
+            found = torch.load(BytesIO(content), self.device, weights_only=True)
             known = found.pop("settings")
         except Exception as error:  # whatever is wrong with the file
             raise ValueError(
@@ -188,7 +205,7 @@ class Training:
 
 
 class Clock:
-    """Adds what has passed to a state: seconds, and seconds that a core was at work on it."""
+    """Adds what has passed to a state: seconds, and seconds that cores were at work, of all."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -198,7 +215,7 @@ class Clock:
         """Add what has passed since the last note."""
         now = time.perf_counter(), time.process_time()
         self.state["seconds"] += now[0] - self.start[0]
-        self.state["core_seconds"] += now[1] - self.start[1]
+        self.state["core_seconds"] += sum(from_all(now[1] - self.start[1]))
         self.start = now
 
 

@@ -21,6 +21,7 @@ from benchmarks.resumable import Training
 from benchmarks.subwords import PairOfIds, Subwords, encode_pairs, length_batches, pad
 from utils.models import Transformer, beam_search, greedy
 from utils.training import code_hash, translation_loss
+from utils.training.group import from_all, own_share, place
 
 Validate = Callable[[Transformer], dict[str, float]]
 
@@ -89,6 +90,7 @@ class Translation:
             "vocabulary": _fingerprint(self.pairs),
             "torch": str(torch.__version__),
             "threads": torch.get_num_threads() if device.type == "cpu" else None,
+            "processes": place()[1],
             "code": code_hash(build, Training),  # what makes the weights
         }
         torch.manual_seed(settings["seed"])
@@ -167,12 +169,13 @@ def mean_loss(model: Transformer, pairs: Sequence[PairOfIds], tokens: int = 4096
     model.eval()
     device = next(model.parameters()).device
     total, count = 0.0, 0
-    for rows in length_batches(pairs, tokens):
+    for rows in own_share(length_batches(pairs, tokens)):
         source, target = (ids.to(device) for ids in pad(pairs, rows))
         here = int((target[:, 1:] != model.padding_idx).sum())
         total += translation_loss(model, source, target).item() * here
         count += here
-    return total / count
+    totals, counts = zip(*from_all((total, count)), strict=True)
+    return sum(totals) / sum(counts)
 
 
 def translate(
@@ -185,17 +188,17 @@ def translate(
 ) -> list[str]:
     """Translate the sources, in their order: greedily, or with several beams."""
     device = next(model.parameters()).device
-    texts = [""] * len(pairs)
-    for rows in length_batches([(source, []) for source, _ in pairs], tokens // beams):
+    found: dict[int, str] = {}
+    for rows in own_share(length_batches([(source, []) for source, _ in pairs], tokens // beams)):
         source = pad(pairs, rows)[0].to(device)
         longest = 2 * source.shape[1] + 10  # subwords; hardly any translation is that long
         if beams == 1:
             ids = greedy(model, source, longest)
         else:
             ids, _ = beam_search(model, source, longest, beams, length_penalty)
-        for i, text in zip(rows, subwords.decode(ids), strict=True):
-            texts[i] = text
-    return texts
+        found |= zip(rows, subwords.decode(ids), strict=True)
+    texts = {i: text for part in from_all(found) for i, text in part.items()}
+    return [texts[i] for i in range(len(pairs))]
 
 
 def _fingerprint(data: Mapping[str, Any]) -> str:

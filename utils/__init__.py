@@ -11,7 +11,8 @@ A room imports only those that are named beside it:
 ``training``   one loop, and experiments (``models``, ``data``, ``files``)
 ``checks``     what a reader calls to test what they wrote, one module a chapter (all)
 
-``files`` replaces a file in one step. A room hands on its names: ``from utils.attention import
+``files`` replaces a file in one step, and ``processes`` calls a function in several processes that
+talk to each other (``files``). A room hands on its names: ``from utils.attention import
 MultiHeadAttention``.
 """
 

@@ -11,7 +11,9 @@ Read it in this order:
 ``fast``         the cheapest order of the products; ``absorbed`` projects no key and no value
 ``grouped``      heads that share keys and values
 ``cache``        the keys and values that a layer keeps while it writes token by token
+``paged``        the same for many texts, in pages of one memory
 ``tiled``        exact attention that never holds the matrix of weights; parts of it, merged
+``parallel``     heads over processes; ``ring`` the same for the tokens of a sequence
 ``positions``    what tells the layer where a token stands: four encodings
 ``variants``     heads as wide as the model, and a convolution that reduces them
 ``in_numpy``     the same layer in NumPy alone
@@ -34,6 +36,8 @@ from utils.attention.masks import (
 )
 from utils.attention.multi_head import MultiHeadAttention
 from utils.attention.naive import Head, NaiveMultiHeadAttention
+from utils.attention.paged import PagedCache
+from utils.attention.parallel import parallelize_heads
 from utils.attention.positions import (
     ALiBi,
     LearnedPositionalEncoding,
@@ -42,6 +46,7 @@ from utils.attention.positions import (
     alibi_slopes,
     position_angles,
 )
+from utils.attention.ring import ring_attention, ring_positions
 from utils.attention.tiled import merge_attention, partial_attention, tiled_attention
 from utils.attention.validate import (
     check_broadcast,

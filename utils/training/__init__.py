@@ -3,6 +3,8 @@
 ``loop``         gradient steps, epochs, the classifier's training and its predictions
 ``translation``  train a Transformer on pairs, and count exact translations
 ``experiments``  many configurations, many seeds, one table with intervals
+``group``        the processes that torchrun started: meet, share, tell one another
+``distributed``  their batches: the losses of one process, whole or fully sharded
 ``reach``        what a piece of code reaches, so that kept results know when they are stale;
                  ``syntax`` reads one statement for it
 """

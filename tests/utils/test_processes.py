@@ -1,0 +1,74 @@
+"""Several processes with one call: their results, their errors, and nothing left of them."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from utils.processes import run_processes
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch):
+    """The module whose functions the processes import."""
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    import processes_workers
+
+    return processes_workers
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def alive_in(folder):
+    return [file.name for file in folder.iterdir() if alive(int(file.name))]
+
+
+@pytest.mark.slow
+def test_each_gives_its_result_and_the_first_prints(workers, capsys):
+    results = run_processes(workers.add_ranks, 2, 10, timeout=200)
+    pids, ranks, totals, threads = zip(*results, strict=True)
+    assert ranks == (0, 1)
+    assert [total.item() for total in totals] == [21.0, 21.0]
+    assert threads == (1, 1)
+    assert len({os.getpid(), *pids}) == 3
+    assert not any(map(alive, pids))
+    assert capsys.readouterr().out == "process 0 of 2: ñ\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [("raise", "process 1 of 2 failed: KeyError: 'the news'"), ("kill", "signal SIGKILL")],
+)
+def test_when_one_fails_all_end_and_its_error_is_told(workers, tmp_path, how, says):
+    with pytest.raises(RuntimeError, match=says):
+        run_processes(workers.fail_in, 2, 1, how, tmp_path, timeout=200)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert not alive_in(tmp_path)
+
+
+@pytest.mark.slow
+def test_it_ends_them_when_their_time_is_over(workers, tmp_path):
+    start = time.monotonic()
+    with pytest.raises(TimeoutError, match="after 10 seconds 2 of 2 processes had not finished"):
+        run_processes(workers.never_send, 2, tmp_path, timeout=10)
+    assert time.monotonic() - start < 100  # not the sleep of 1000 seconds
+    assert not alive_in(tmp_path)
+
+
+def test_what_no_process_can_import_is_refused_at_once(workers):
+    def inside():
+        pass
+
+    for function in (inside, lambda: None):
+        with pytest.raises(ValueError, match="cannot be imported by another process"):
+            run_processes(function, 2)
+    with pytest.raises(ValueError, match="at least one process"):
+        run_processes(workers.add_ranks, 0)
