@@ -1,19 +1,31 @@
-"""Checks of appendix A4: three measures of what a head is worth, and a head that is cut out.
+"""Checks of appendix A4: what a head is worth, an order in which heads go, and a cut.
 
 Shapes: B texts, S tokens, H heads, D_head numbers a head.
 """
+
+from collections.abc import Callable, Iterable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from utils.checks.comparing import Code, call, check, compare, normal, require_parts
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    as_number,
+    call,
+    check,
+    compare,
+    normal,
+    require_parts,
+)
 from utils.checks.mistakes import STRIDED
 
-__all__ = ["cut_head", "head_ablation", "head_confidence", "head_gradient"]
+__all__ = ["cut_head", "greedy_order", "head_ablation", "head_gradient"]
 
 B, S, H, D_HEAD = 5, 7, 3, 2
 HEAD = 1  # the one that is cut out
+WIDER = 9  # D, where the heads are narrower than D / H
 
 
 def loss_of(masks: Tensor) -> Tensor:
@@ -32,10 +44,20 @@ def head_ablation(function: Code) -> None:
     alone = torch.stack([loss_of(row) for row in torch.eye(H)])
     rises = without - whole
     right = rises.mean(dim=1)
+    piled = torch.stack([loss_of((torch.arange(H) > h).float()) for h in range(H)])
     mistakes = {
         "every head still has 0.": torch.zeros(H),
         "the sign is turned: positive where the loss rises without the head.": -right,
         "this is the loss without the head; take away the loss with all heads.": without.mean(1),
+        "the masks of the other heads are -1; they should be 1.": (
+            torch.stack([loss_of(row - 1) for row in torch.eye(H)]) - whole
+        ).mean(dim=1),
+        "the heads pile up: set a head's mask back to 1 before the next one goes to 0.": (
+            (piled - whole).mean(dim=1)
+        ),
+        "this is measured from a layer without any head; measure it from all heads.": (
+            (without - loss_of(torch.zeros(H))).mean(dim=1)
+        ),
         "the head was kept and all others taken out; its mask is 0, theirs 1.": (
             (alone - whole).mean(dim=1)
         ),
@@ -81,28 +103,61 @@ def head_gradient(function: Code) -> None:
 
 
 @check
-def head_confidence(function: Code) -> None:
-    """Check ``function(weights)``: the largest weight of a head, mean over the texts.
+def greedy_order(function: Code) -> None:
+    """Check ``function(cost, num_heads)``: the heads in the order in which they go.
 
-    ``weights`` is (B, H, S); the result is (H,).
+    ``cost`` takes the heads that are out, as a list, and returns a number. The result names each
+    head once; the next to go is the one whose going leads to the least cost.
     """
-    weights = (2 * normal(1)(B, H, S)).softmax(dim=-1)
-    largest = weights.amax(dim=-1)  # (B, H)
-    first = "take the largest of each text first."
+    alone, apart = [0.3, 0.2, 0.4, 0.1], {(0, 3): 0.6, (1, 3): 0.38, (2, 3): 0.41}
+    heads = range(len(alone))
+
+    def cost(removed: Iterable[int]) -> float:
+        out = {int(h) for h in removed}
+        pairs = sum(more for pair, more in apart.items() if out.issuperset(pair))
+        return sum(alone[h] for h in out) + pairs
+
+    def in_turn(choose: Callable[..., int], told: Callable[[list[int]], float]) -> list[int]:
+        gone: list[int] = []
+        while left := [h for h in heads if h not in gone]:
+            gone.append(choose(left, key=lambda h: told([*gone, h])))
+        return gone
+
+    right = in_turn(min, cost)
+    once = sorted(heads, key=lambda h: alone[h])
+    left = [sorted(set(heads) - set(right[:n])) for n in heads]
     mistakes = {
-        "this is the weight of the first token; take the largest.": weights[:, :, 0].mean(dim=0),
-        f"this is the largest of the mean weights; {first}": weights.mean(dim=0).amax(dim=-1),
-        "this is the largest weight of any text; take the mean over the texts.": largest.amax(0),
-        "each text has its own number; take the mean over the texts.": largest,
-        "the mean runs over the heads; it should run over the texts.": largest.mean(dim=1),
-        "the largest runs over the heads; it should run over the tokens.": weights.amax(1).mean(0),
-        "this is the place of the largest weight; its size was asked for.": (
-            weights.argmax(dim=-1).float().mean(dim=0)
+        "the heads go by their numbers; they should go by their cost. (min takes a key.)": list(
+            heads
         ),
-        "this is the sum over the texts; the mean was asked for.": largest.sum(dim=0),
-        "this is the mean weight, 1 / S in every head; take the largest.": weights.mean((0, 2)),
+        "the heads were measured once; measure the rest anew after each.": once,
+        "the head that costs most goes first; take min, not max.": in_turn(max, cost),
+        "the head that costs most goes first, and all were measured once.": once[::-1],
+        "the order is turned; the head that goes first stands first.": right[::-1],
+        "cost was given the heads that stay; it takes those that are out.": in_turn(
+            min, lambda gone: cost(set(heads) - set(gone))
+        ),
+        "these are places among the heads that are left; name the heads.": [
+            rest.index(h) for rest, h in zip(left, right, strict=True)
+        ],
+        "the last head is missing; it goes too, at whatever cost.": right[:-1],
     }
-    compare(call(function, weights), largest.mean(dim=0), "the result", mistakes)
+    result = call(function, cost, len(alone))
+    if isinstance(result, Tensor):
+        result = result.tolist()
+    if not isinstance(result, list | tuple):
+        raise FaultError("your function should return one list, the heads in their order.")
+    if any(isinstance(entry, list | tuple) for entry in result):
+        raise FaultError("an entry is a list itself; return one list of heads, the last of yours.")
+    got = [as_number(h, "each entry", whole=True) for h in result]
+    if got == right:
+        return
+    for mistake, wrong in mistakes.items():
+        if got == wrong:
+            raise FaultError(mistake)
+    if len(set(got)) < len(got):
+        raise FaultError(f"{got} names a head twice; one that is out cannot go again.")
+    raise FaultError(f"the order is {got}; expected {right}.")
 
 
 @check
@@ -112,31 +167,39 @@ def cut_head(function: Code) -> None:
     ``q_weight`` is (H * D_head, D) and ``out_weight`` (D, H * D_head), as ``nn.Linear`` keeps
     them. Returned are ((H - 1) * D_head, D) and (D, (H - 1) * D_head).
     """
-    q_weight = normal(0)(H * D_HEAD, H * D_HEAD)  # square, so that rows and columns can be mixed up
-    out_weight = normal(1)(H * D_HEAD, H * D_HEAD)
     own = torch.arange(H * D_HEAD) // D_HEAD == HEAD
     strided = torch.arange(H * D_HEAD) % H == HEAD
-    result = call(function, q_weight.clone(), out_weight.clone(), HEAD, H)
-    require_parts(result, 2, "two things: the two smaller weights")
     cut = {"rows": "its columns were cut; a head is rows of it.",
            "columns": "its rows were cut; a head is columns of it."}  # fmt: skip
-    for name, got, weight, axis in (
-        ("the query's weight", result[0], q_weight.T, "rows"),
-        ("the last projection's weight", result[1], out_weight, "columns"),
-    ):
-        back = Tensor.t if axis == "rows" else torch.clone  # weight has the heads on its last axis
-        mistakes = {
-            f"{name} still has all heads.": weight,
-            f"{name} holds the head alone; it should hold all others.": weight[:, own],
-            STRIDED: weight[:, ~strided],
-            f"{name}: heads are counted from 0.": weight[:, D_HEAD:],
-            f"{name}: the last head was cut out instead.": weight[:, :-D_HEAD],
-            f"{name}: the head was set to zero; cut it out.": weight * ~own,
-            f"{name} lost one number; a head has D_head of them.": weight[
-                :, torch.arange(H * D_HEAD) != HEAD
-            ],
-            f"{name}: {cut[axis]}": weight[~own],
-            f"{name} is transposed.": weight[:, ~own].T,
-        }
-        told = {mistake: back(wrong) for mistake, wrong in mistakes.items()}
-        compare(got, back(weight[:, ~own]), name, told)
+    # Square, so that rows and columns can be mixed up, and then with heads that are not D / H wide.
+    for D in (H * D_HEAD, WIDER):
+        q_weight, out_weight = normal(0)(H * D_HEAD, D), normal(1)(D, H * D_HEAD)
+        result = call(function, q_weight.clone(), out_weight.clone(), HEAD, H)
+        require_parts(result, 2, "two things: the two smaller weights")
+        for name, got, weight, axis in (
+            ("the query's weight", result[0], q_weight.T, "rows"),
+            ("the last projection's weight", result[1], out_weight, "columns"),
+        ):
+            back = Tensor.t if axis == "rows" else torch.clone  # weight: heads on its last axis
+            wide = torch.arange(H * D_HEAD) // (D // H) == HEAD
+            mistakes = {
+                f"{name} still has all heads.": weight,
+                f"{name} holds the head alone; it should hold all others.": weight[:, own],
+                STRIDED: weight[:, ~strided],
+                f"{name}: heads are counted from 0.": weight[:, D_HEAD:],
+                f"{name}: the last head was cut out instead.": weight[:, :-D_HEAD],
+                f"{name}: the head was set to zero; cut it out.": weight * ~own,
+                f"{name} lost one number; a head has D_head of them.": weight[
+                    :, torch.arange(H * D_HEAD) != HEAD
+                ],
+                f"{name} is transposed.": weight[:, ~own].T,
+            }
+            if D == H * D_HEAD:
+                mistakes[f"{name}: {cut[axis]}"] = weight[~own]
+            else:
+                mistakes[
+                    f"{name}: a head here is not D / H numbers wide, as in a layer that was cut "
+                    f"before; there are num_heads heads in the {axis}."
+                ] = weight[:, ~wide]
+            told = {mistake: back(wrong) for mistake, wrong in mistakes.items()}
+            compare(got, back(weight[:, ~own]), name, told)

@@ -80,6 +80,7 @@ def shift_matrix(function: Code) -> None:
     """
     for n, D in ((3, 8), (0, 2), (-2, 4)):
         expected = _shift(n, D)
+        order = torch.arange(D).view(-1, 2).T.flatten()  # 0, 2, 4, …, 1, 3, 5, …
         mistakes = {
             "this moves by -n: are sines turned, or is it transposed?": _shift(-n, D),
             "this moves by one position, whatever n is.": _shift(1, D),
@@ -88,6 +89,9 @@ def shift_matrix(function: Code) -> None:
             "sine and cosine have changed places.": _shift(n, D, swap=True),
             "sine and cosine have changed places, and a sign is wrong.": _shift(n, D, swap=True)
             * torch.tensor([1, -1]).repeat(D // 2).unsqueeze(-1),
+            "this is for a table with all sines first; in a row they alternate with the cosines.": (
+                expected[order][:, order]
+            ),
             "no sines were found: each pair has a block of 2 by 2.": expected * torch.eye(D),
         }
         got = call(function, n, D)
@@ -113,7 +117,7 @@ def rotate_at(function: Code) -> None:
     """
     x = normal(7)(2, 3, 9, 8)
     rotary = RotaryPositionalEncoding(8)
-    positions = torch.tensor([5, 0, 8])
+    positions = torch.tensor([5, 2, 8])
     speeds = torch.arange(4) / 4
     expected = rotary.rotate(x)[..., positions, :]  # (2, 3, 3, 8)
     rows = x[..., positions, :]
@@ -134,6 +138,12 @@ def rotate_at(function: Code) -> None:
         "all pairs turn at one speed; each has its own.": _turn(rows, positions, 0 * speeds),
         "positions count from 0: the row at position p turns by p.": _turn(
             rows, positions + 1, speeds
+        ),
+        "take the positions as they are given; you count from the first of them.": _turn(
+            rows, positions - positions[0], speeds
+        ),
+        "take the positions as they are given; you count from the least of them.": _turn(
+            rows, positions - positions.min(), speeds
         ),
         "sine and cosine have changed places.": _turn(rows, positions, speeds, swap=True),
         "one sign is wrong: turned are first * cos - second * sin and first * sin + second * "

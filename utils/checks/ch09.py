@@ -14,6 +14,17 @@ __all__ = ["ablate_to_mean", "lengths", "without_word"]
 
 B, S, H, D_HEAD, D = 4, 6, 3, 2, 7
 HEAD = 1  # the one that is taken out
+KEEP_AXIS = (
+    "A sum over the tokens is (H,); with keepdim=True it is (H, 1), and divides (H, S) row by row."
+)
+OVER_TEXTS = (
+    "The mean runs over the texts, the first axis: that of heads[:, h] is (D_head,), and stands in "
+    "for the head in every text."
+)
+ALL_NUMBERS = (
+    "A weight (H, S) multiplies all D numbers of a vector (H, S, D): give it a last axis, "
+    "unsqueeze(-1)."
+)
 
 
 @check
@@ -65,7 +76,7 @@ def without_word(function: Code) -> None:
         "this is the change; the heads themselves were asked for.": mix(kept) / left - whole,
     }
     given = [weights.clone(), values.clone(), gone.clone()]
-    result = named_shapes(function, *given)
+    result = named_shapes(function, *given, hint=KEEP_AXIS)
     compare(result, mix(kept) / left, "the result", mistakes)
     unchanged(given, [weights, values, gone])
 
@@ -108,6 +119,8 @@ def ablate_to_mean(function: Code) -> None:
         "changed[:, h].": replaced(means[HEAD], HEAD),
         "text h was overwritten by the mean of its own heads: the heads stand on the second axis, "
         "heads[:, h].": replaced(heads[HEAD].mean(dim=0), HEAD),
+        "number h of every head was replaced: the heads stand on the second axis, not on the "
+        "last.": replaced(heads[:, :, HEAD].mean(dim=0), (slice(None), slice(None), HEAD)),
         "heads are counted from 0; this replaced the one before.": replaced(
             means[HEAD - 1], (slice(None), HEAD - 1)
         ),
@@ -118,7 +131,8 @@ def ablate_to_mean(function: Code) -> None:
         "the head was cut out; keep the shape.": heads[:, [h for h in range(H) if h != HEAD]],
     }
     given = heads.clone()
-    compare(call(function, given, HEAD), replaced(means[HEAD]), "the result", mistakes)
+    result = named_shapes(function, given, HEAD, hint=OVER_TEXTS)
+    compare(result, replaced(means[HEAD]), "the result", mistakes)
     unchanged([given], [heads])
 
 
@@ -135,7 +149,11 @@ def lengths(function: Code) -> None:
     total, sizes = added.sum(dim=0), added.norm(dim=-1)  # (S, D), (H, S)
     first = "add the vectors first, then take the length."
     own = "each head has its own weight; multiply, add the heads, then take the length."
+    mixed_up = mixed.reshape(S, H * D_HEAD) @ w_o.flatten(0, 1)  # (S, D)
     mistakes = {
+        "heads mixed up: a reshape alone mixes tokens; swap the two axes by transpose.": (
+            mixed_up.norm(dim=-1)
+        ),
         f"the lengths of the heads are added; {first}": sizes.sum(dim=0),
         f"the lengths of the heads are averaged; {first}": sizes.mean(dim=0),
         "the heads are kept apart; add their vectors first.": sizes,
@@ -162,20 +180,19 @@ def lengths(function: Code) -> None:
             (weights.unsqueeze(-1) * added).sum(dim=0).norm(dim=-1)
         ),
     }
-    compare(call(function, weights, values, w_o), total.norm(dim=-1), "the lengths", mistakes)
+    result = named_shapes(function, weights, values, w_o, hint=ALL_NUMBERS)
+    compare(result, total.norm(dim=-1), "the lengths", mistakes)
 
 
-def named_shapes(function: Code, *given: Tensor) -> Any:
+def named_shapes(function: Code, *given: Any, hint: str) -> Any:
     """Call what the reader wrote; where shapes do not fit, say why that mostly is."""
     try:
         return call(function, *given)
     except FaultError as fault:
-        if "must match the size" not in str(fault):
+        known = "must match", "broadcast", "cannot be expanded"
+        if not any(said in str(fault) for said in known):
             raise
-        raise FaultError(
-            f"{fault} A sum over the tokens is (H,); with keepdim=True it is (H, 1), and divides "
-            "(H, S) row by row."
-        ) from fault
+        raise FaultError(f"{fault} {hint}") from fault
 
 
 def unchanged(given: list[Tensor], before: list[Tensor]) -> None:

@@ -111,16 +111,24 @@ def row_asked_for(function: Code) -> None:
         "the last token attends to itself alone; every token is a key.": alone,
     }
     asked: list[bool] = []
+    flat: list[bool] = []
 
     def note(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         asked.append(kwargs.get("need_weights", args[4] if len(args) > 4 else True))
+        flat.append(bool(args) and args[0].dim() < x.dim())
 
     layer.register_forward_pre_hook(note, with_kwargs=True)
     # One query and one output, keys and values for all tokens, and one row of both products.
     enough = rows * (2 * width**2 + 2 * length * width**2 + 2 * length * width)
     with torch.no_grad():
         inputs, waste = (layer, x), "more rows were computed"
-        compare_work(function, inputs, every[:, -1], "the result", mistakes, enough, waste)
+        try:
+            compare_work(function, inputs, every[:, -1], "the result", mistakes, enough, waste)
+        except FaultError as fault:
+            if any(flat):
+                said = "the query has lost a dimension: x[:, -1] is (B, D), x[:, -1:] (B, 1, D)."
+                raise FaultError(said) from fault
+            raise
     if any(asked):
         raise FaultError("the row is right, but the weights were asked for: need_weights=False.")
 

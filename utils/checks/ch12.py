@@ -24,12 +24,7 @@ from utils.checks.comparing import (
 )
 from utils.checks.mistakes import NO_MASK, turned, wrong_scales
 
-__all__ = [
-    "causal_state",
-    "merged_parts",
-    "one_tile",
-    "tiles_visited",
-]
+__all__ = ["causal_state", "merged_parts", "one_tile", "tiles_visited"]
 
 State = tuple[Tensor, Tensor, Tensor]  # top, total and mixed
 LOWEST = torch.finfo(torch.float32).min  # the largest score before any was read
@@ -37,6 +32,7 @@ FILLED = (
     "where a whole tile is blocked, the total should not grow: a large negative number is then its "
     "own maximum, and each blocked key counts as one. Fill with -inf."
 )
+TURNED = "rescaled the wrong way round; the factor is exp(old top - new top), at most 1."
 EARLY = (
     "the largest score is taken before the mask; a blocked score may be the largest. Block first."
 )
@@ -70,18 +66,22 @@ def one_tile(function: Code) -> None:
         }
         down = (top - right[0]).exp()
         counted, added = right[1] - total * down, right[2] - mixed * down
-        largest = (products / 2).masked_fill(~mask, -math.inf).amax(dim=-1, keepdim=True)
+        scores, up = (products / 2).masked_fill(~mask, -math.inf), (right[0] - top).exp()
+        largest = scores.amax(dim=-1, keepdim=True)
         of_top = {
             "top is the old one; the tile may hold a larger score.": top,
             "the old top is forgotten; keep it where it is larger than the tile's.": largest,
+            "one largest score serves all; each query needs its own.": top.maximum(scores.max()),
         }
         of_total = {
             "the total so far is not rescaled to the new top.": total + counted,
             "the total so far is missing.": counted,
+            f"the total so far is {TURNED}": total * up + counted,
         }
         of_mixed = {
             "what was mixed before is not rescaled to the new top.": mixed + added,
             "what was mixed before is missing.": added,
+            f"what was mixed before is {TURNED}": mixed * up + added,
             "mixed is divided by the total already; that comes last.": right[2] / right[1],
         }
         names = {"top": of_top, "total": of_total, "mixed": of_mixed}
@@ -103,11 +103,17 @@ def tiles_visited(function: Code) -> None:
         back = torch.arange(T).unsqueeze(1) - torch.arange(T)
         n, past = math.ceil(T / tile), back >= 0
         seen = past & (back < window)
+        right, wide = _count(seen, tile), _count(past & (back <= window), tile)
+        by_length = sum(min(i + 1, math.ceil(window / tile)) for i in range(n))
+        by_floor = sum(min(i + 1, window // tile + 1) for i in range(n))
         mistakes = {
             "these are the tiles of all pairs; most are never seen.": n * n,
             "these are all causal tiles; the window leaves out more.": n * (n + 1) // 2,
             "these look to both sides; a query sees no later key.": _count(seen | seen.T, tile),
-            "the window is one too wide; it includes t.": _count(past & (back <= window), tile),
+            "these go one key too far back; t itself is one of the window.": wide,
+            "a window may begin inside a tile, and so reach into one tile more.": by_length,
+            "a part of a tile is a tile too; a plain // drops what is left over.": by_floor,
+            "first to last are last - first + 1 tiles; the 1 is missing.": right - n,
             "the window is one too narrow.": _count(past & (back < window - 1), tile),
             "these are pairs; count tiles.": int(seen.sum()),
             "these go back from a tile's last query; its first one sees further back.": sum(
@@ -118,7 +124,7 @@ def tiles_visited(function: Code) -> None:
             ),
         }
         where = f"for T = {T}, window = {window}, tile = {tile}"
-        found.append((call(function, T, window, tile), _count(seen, tile), where, mistakes))
+        found.append((call(function, T, window, tile), right, where, mistakes))
     compare_numbers(found, "{what} you count {got} tiles: it is {right}.", whole=True)
 
 
@@ -126,9 +132,8 @@ def tiles_visited(function: Code) -> None:
 def merged_parts(function: Code) -> None:
     """Check ``function(outputs, log_sums)``: attention in n parts becomes the attention over all.
 
-    ``outputs`` is (n, T, D_value) and ``log_sums`` is (n, T, 1), -inf where a query saw nothing in
-    a part; it saw something in at least one. The result is the output, (T, D_value), and the
-    log-sum-exp, (T, 1).
+    ``outputs``: (n, T, D_value); ``log_sums``: (n, T, 1), -inf where a query saw nothing in a part,
+    not in all. The result is the output, (T, D_value), and the log-sum-exp, (T, 1).
     """
     for n, shift in [(2, 0.0), (3, 0.0), (4, 200.0)]:
         draw = normal(n)
@@ -136,28 +141,27 @@ def merged_parts(function: Code) -> None:
         log_sums[0, 1] = -math.inf
         result = call(function, outputs.clone(), log_sums.clone())
         require_parts(result, 2, "two tensors: the output and its log-sum-exp")
-        shares, whole = log_sums.softmax(dim=0), log_sums.logsumexp(dim=0)
+        whole = log_sums.logsumexp(dim=0)
         if shift and not all(isinstance(x, Tensor) and x.isfinite().all() for x in result):
             raise FaultError(
                 "with log-sums of about 200 the exponential overflows; measure from the largest."
             )
+        if _same(result[0], (log_sums / log_sums.sum(dim=0) * outputs).sum(dim=0)):
+            raise FaultError("the shares are those of the log-sums; take their exponentials.")
+        by_axis = [(log_sums.softmax(dim=i) * outputs).sum(dim=0) for i in range(3)]
         mistakes = {
             "this is the plain mean of the parts; a part counts by its sum.": outputs.mean(dim=0),
             "the parts are added as they are; each counts by its share of the sum.": outputs.sum(0),
             "the parts are weighed by the exponentials, but not divided by their sum.": (
                 log_sums.exp() * outputs
             ).sum(dim=0),
-            "the shares are those of the queries; they sum to one over the parts.": (
-                log_sums.softmax(dim=1) * outputs
-            ).sum(dim=0),
-            "the parts are weighed by the log-sums; weigh by their exponentials.": (
-                log_sums / log_sums.sum(dim=0) * outputs
-            ).sum(dim=0),
+            "the shares are those of the queries; they sum to one over the parts.": by_axis[1],
+            "the softmax is over the last axis, of one entry; the parts are axis 0.": by_axis[2],
             "only the part with the largest sum is left.": outputs.gather(
                 0, log_sums.argmax(dim=0, keepdim=True).expand(1, 5, 3)
             )[0],
         }
-        compare(result[0], (shares * outputs).sum(dim=0), "the output", mistakes)
+        compare(result[0], by_axis[0], "the output", mistakes)
         mistakes = {
             "the log-sums are added; their exponentials add up.": log_sums.sum(dim=0),
             "this is the largest log-sum; the other parts count as well.": log_sums.amax(dim=0),
@@ -172,9 +176,8 @@ def merged_parts(function: Code) -> None:
 def causal_state(function: Code) -> None:
     """Check ``function(q, k, v)``: causal attention without a softmax, by one state.
 
-    q and k are (T, D_head) and v is (T, D_value); the result is (T, D_value): for each query the
-    values of the keys up to its own, by their products with the query. No number for every pair is
-    to be computed.
+    q and k are (T, D_head), v is (T, D_value); the result, (T, D_value), has for each query the
+    values of the keys up to its own, by their products with it, without a number for every pair.
     """
     for T, D in [(60, 4), (41, 3)]:
         q, k, v = normal(T)(3, T, D)
@@ -189,6 +192,9 @@ def causal_state(function: Code) -> None:
             "the state is the last token's alone; add to what was there.": (
                 products.diagonal().unsqueeze(-1) * v
             ),
+            "there is a division by the number of keys; here the products are only added.": past
+            @ v
+            / torch.arange(1, T + 1).unsqueeze(1),
             "there is a root of D_head; here the products are taken as they are.": (
                 past @ v / math.sqrt(D)
             ),
@@ -214,7 +220,7 @@ def _same(got: Any, wrong: Tensor) -> bool:
     return (
         isinstance(got, Tensor)
         and got.shape == wrong.shape
-        and torch.allclose(got.double(), wrong.double(), atol=1e-5)
+        and torch.allclose(got.double(), wrong.double(), atol=1e-5, equal_nan=True)
     )
 
 

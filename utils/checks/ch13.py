@@ -1,4 +1,4 @@
-"""Checks of chapter 13: steps with a cache, shared heads of keys, guesses, latent keys.
+"""Checks of chapter 13: steps with a cache, shared heads of keys, pages, guesses.
 
 Shapes: B texts, T queries, S tokens in the cache, H heads.
 """
@@ -15,19 +15,16 @@ from utils.checks.comparing import (
     call,
     check,
     compare,
-    compare_numbers,
-    compare_work,
     normal,
     require_parts,
 )
 from utils.checks.mistakes import HEAD_0, soft, turned, wrong_attention
 
 __all__ = [
-    "absorbed_heads",
     "accepted_tokens",
     "cached_steps",
+    "gathered_pages",
     "grouped_heads",
-    "tokens_that_fit",
 ]
 
 
@@ -71,18 +68,31 @@ def cached_steps(function: Code) -> None:
             ),
             "only the old tokens are seen: append first.": soft(q @ old_k.mT / D_head**0.5) @ old_v,
             turned("allowed"): soft(scores, ~allowed) @ values,
-            "a token sees itself: append first.": soft(scores, shy).nan_to_num() @ values,
+            "a new token does not see itself: new token 0 sees S + 1 keys, its own too.": (
+                soft(scores, shy).nan_to_num() @ values
+            ),
+            "the mask is added to the scores; PyTorch's kernel blocks by one of bools.": (
+                soft(scores + allowed.float()) @ values
+            ),
+            "the mask is multiplied into the scores: a score of 0 is no block.": (
+                soft(scores * allowed) @ values
+            ),
         } | wrong_attention(q, keys, values, allowed)
         compare(result[0], soft(scores, allowed) @ values, f"{where}the output", mistakes)
 
 
 class _Largest(TorchDispatchMode):
-    """Note how many numbers the largest result of an operation has; one seen wide counts too."""
+    """Note how many numbers the largest result of an operation has; one seen wide counts too.
 
-    numbers = 0
+    And note whether PyTorch's kernel was given fewer heads of keys than of queries.
+    """
+
+    numbers, grouped = 0, False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        if "scaled_dot_product" in str(func) and args[0].shape[1] != args[1].shape[1]:
+            self.grouped = True
         if isinstance(result, Tensor):
             self.numbers = max(self.numbers, result.numel())
         return result
@@ -105,6 +115,7 @@ def grouped_heads(function: Code) -> None:
         def heads(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
             return soft(q @ k.mT / 8**0.5) @ v
 
+        apart = q.unflatten(1, (times, H_kv)).transpose(1, 2)  # head h in group h % H_kv
         flat = q.transpose(1, 2).reshape(2, H_kv, -1, 8)  # (B, H_kv, times * T, D_head)
         mistakes = {
             "the key heads are laid like tiles, 0 1 0 1; it is 0 0 1 1.": (
@@ -114,11 +125,26 @@ def grouped_heads(function: Code) -> None:
             "the rows of a group come out in another order than they went in.": (
                 heads(flat, k, v).reshape(q.shape)
             ),
+            "heads far apart share a group, and come out in its order; neighbours share one.": (
+                heads(apart.reshape(2, H_kv, -1, 8), k, v).reshape(q.shape)
+            ),
         } | wrong_attention(q, wide_k, wide_v)
         what = f"for {H_kv} key heads, {H} query heads and {T} new tokens, the result"
         with _Largest() as largest:
-            got = call(function, q.clone(), k.clone(), v.clone())
+            try:
+                got = call(function, q.clone(), k.clone(), v.clone())
+            except FaultError as fault:
+                if T > 1 and "is invalid for input of size" in str(fault):
+                    raise FaultError(
+                        f"here T is {T}, not 1: a group has H / H_kv * T rows ({fault})"
+                    ) from fault
+                raise
         compare(got, heads(q, wide_k, wide_v), what, mistakes)
+        if largest.grouped:
+            raise FaultError(
+                "right, but it is PyTorch's enable_gqa that grouped the heads: do it yourself, "
+                "with the queries of a group as rows of one matrix."
+            )
         if times > 1 and largest.numbers >= wide_k.numel():
             raise FaultError(
                 "right, but keys or values were repeated, as a broadcast product also does: make "
@@ -127,29 +153,38 @@ def grouped_heads(function: Code) -> None:
 
 
 @check
-def tokens_that_fit(function: Code) -> None:
-    """Check ``function(room, texts, layers, num_kv_heads, head_dim)``: the longest possible texts.
+def gathered_pages(function: Code) -> None:
+    """Check ``function(room, table, length)``: the keys and values of a text, from its pages.
 
-    ``room`` is in bytes, and a number takes two bytes (half precision). The result is an int, the
-    number of tokens that each of the texts may have so that all their caches fit.
+    ``room`` is (2, pages, H_kv, page, D_head), ``table`` the numbers of the text's pages in their
+    order. The result is (2, H_kv, length, D_head), 1 <= length <= page * len(table).
     """
-    cases = []
-    for sizes in [(2**30, 5, 24, 32, 128), (16 * 2**30, 7, 80, 8, 128), (10**6, 2, 3, 1, 64)]:
-        room, texts, layers, heads, width = sizes
-        a_token = 2 * 2 * layers * heads * width  # bytes
-        bytes_of = {
-            "count keys and values, both, and two bytes for each number.": texts * a_token / 2,
-            "a number takes two bytes in half precision, not four.": texts * a_token * 2,
-            "every layer has a cache of its own.": texts * a_token / layers,
-            "every key head has keys of its own.": texts * a_token / heads,
-            "a key holds head_dim numbers.": texts * a_token / width,
-            "this is for all texts together; give what each may have.": a_token,
+    draw = normal(12)
+    for table, length, H_kv in [([6, 2, 5], 10, 2), ([3, 0], 8, 3), ([4, 1], 5, 2)]:
+        room = draw(2, 7, H_kv, 4, 5)
+        pages = [room[:, number] for number in table]  # (2, H_kv, page, D_head) each
+        right = torch.cat(pages, dim=2)
+        mixed = torch.stack(pages, dim=1).reshape(right.shape)
+        first = torch.cat([room[:, n] for n in range(len(table))], dim=2)
+        in_order = torch.cat([room[:, n] for n in sorted(table)], dim=2)
+        mistakes = {
+            "the last page need not be full: give `length` rows.": right,
+            "heads mixed up: a page holds all heads; bring its axis beside that of the rows before "
+            "two axes become one.": mixed[:, :, :length],
+            "these are the first pages of the memory; take those of the table.": (
+                first[:, :, :length]
+            ),
+            "the pages stand in the memory's order; take them in the table's.": (
+                in_order[:, :, :length]
+            ),
+            "these are the last rows; the first `length` are the text's.": right[:, :, -length:],
         }
-        right = room // (texts * a_token)
-        mistakes = {said: room // size for said, size in bytes_of.items()}
-        mistakes |= {"round down, not up.": right + 1, "round down.": room / (texts * a_token)}
-        cases.append((call(function, *sizes), right, f"for {sizes}, the result", mistakes))
-    compare_numbers(cases)
+        if length == right.shape[2]:  # nothing to cut, so nothing of it can be wrong
+            mistakes = {said: wrong for said, wrong in mistakes.items() if "`" not in said}
+        got = call(function, room.clone(), list(table), length)
+        if isinstance(got, list | tuple) and all(isinstance(part, Tensor) for part in got):
+            got = torch.stack([*got])
+        compare(got, right[:, :, :length], f"for the pages {table}, the result", mistakes)
 
 
 @check
@@ -190,32 +225,22 @@ def accepted_tokens(function: Code) -> None:
                 answers[1 : late + 2]
             ),
             "compare guess i with answer i, not with the one after it.": answers[: late + 1],
+            "after the last right guess comes its own answer, not the last of all.": (
+                torch.cat([guesses[:n], answers[-1:]])
+            ),
+            "where no guess is wrong, argmax gives 0; then all answers count.": answers[:1],
             "these are all answers; those after a wrong guess do not count.": answers,
             "these are all guesses, right or wrong.": guesses,
         }
-        got = call(function, guesses.clone(), answers.clone())
+        try:
+            got = call(function, guesses.clone(), answers.clone())
+        except FaultError as fault:
+            if n == len(given) and "IndexError" in str(fault):
+                raise FaultError(
+                    f"all guesses are right here: stop at their end ({fault})"
+                ) from fault
+            raise
         if isinstance(got, list | tuple):
             got = torch.tensor([int(token) for token in got], dtype=torch.int64)
         what = f"for guesses {given} and answers {said}, the result"
         compare(got, answers[: n + 1], what, mistakes)
-
-
-@check
-def absorbed_heads(function: Code) -> None:
-    """Check ``function(q, c, w_k, w_v)``: attention to latent vectors, whose keys are never built.
-
-    ``q`` is (B, H, T, D_head), ``c`` (B, S, R), ``w_k`` and ``w_v`` (H, D_head, R); head h's key of
-    token j would be ``w_k[h] @ c[b, j]``, its value alike. The result is (B, H, T, D_head).
-    """
-    draw = normal(12)
-    for B, H, T, S, D_head, R in [(2, 3, 1, 40, 4, 6), (1, 2, 2, 50, 6, 4)]:
-        q, c, (w_k, w_v) = draw(B, H, T, D_head), draw(B, S, R), draw(2, H, D_head, R)
-        k, v = c.unsqueeze(1) @ w_k.mT, c.unsqueeze(1) @ w_v.mT  # (B, H, S, D_head)
-        weights, by_R = soft(q @ k.mT / D_head**0.5), soft(q @ k.mT / R**0.5)  # (B, H, T, S)
-        mistakes = wrong_attention(q, k, v) | {
-            "the scale is the root of D_head, not of R.": by_R @ v,
-            "these are mixtures of latent vectors; w_v is missing.": weights @ c.unsqueeze(1),
-        }
-        what, waste = f"for T = {T} and S = {S}, the result", "keys and values of all were built"
-        enough, inputs = round(2.2 * B * H * T * R * (D_head + S)), (q, c, w_k, w_v)
-        compare_work(function, inputs, weights @ v, what, mistakes, enough, waste)

@@ -1,85 +1,115 @@
 """The check of appendix A3 accepts what is right, however written, and names what is wrong."""
 
-import torch.nn.functional as F
+import torch
 
 from utils.checks import a3
 
 
-def by_places(x, table, shown, size):
-    places = shown.nonzero().squeeze(1)
-    return x + size / table.square().mean().sqrt() * table[places]
+def each_text(order, first=1, less=0):
+    """A function that gives the words of each text in the order that ``order(n, draw)`` says."""
+
+    def shuffle(ids, pad, draw):
+        new = ids.clone()
+        for text, row in zip(ids, new, strict=True):
+            end = int((text != pad).sum()) - less
+            row[first:end] = text[first:end][order(end - first, draw)]
+        return new
+
+    return shuffle
 
 
-def by_mask(x, table, shown, size):
-    rms = table.norm() / table.numel() ** 0.5
-    return x + (size * table / rms)[: len(shown)][shown]
+def drawn(n, draw):
+    return torch.randperm(n, generator=draw)
 
 
-def by_loop(x, table, shown, size):
-    factor = size / (table**2).mean() ** 0.5
-    out, place = x.clone(), 0
-    for i, is_shown in enumerate(shown):
-        if is_shown:
-            out[:, place] += factor * table[i]
-            place += 1
-    return out
+def by_sorting(ids, pad, draw):
+    noise = torch.rand(ids.shape, generator=draw)
+    noise[:, 0] = -1.0
+    noise[ids == pad] = 2.0
+    return ids.gather(1, noise.argsort(dim=1))
 
 
-def unit(table):
-    return table / table.square().mean().sqrt()
+def by_swaps(ids, pad, draw):
+    new = []
+    for text in ids.tolist():
+        for i in range(sum(token != pad for token in text) - 1, 1, -1):
+            other = int(torch.randint(1, i + 1, (), generator=draw))
+            text[i], text[other] = text[other], text[i]
+        new.append(text)
+    return torch.tensor(new)
 
 
-def rows(table, shown):
-    return table[: len(shown)][shown]
+def in_place(ids, pad, draw):
+    ids[:] = by_sorting(ids, pad, draw)
+    return ids
 
 
-def in_place(x, table, shown, size):
-    x += size * rows(unit(table), shown)
-    return x
+def up_to_the_padding(ids, pad, draw):
+    """With one order for all texts, and the padding among the words."""
+    order = 1 + torch.randperm(ids.shape[1] - 1, generator=draw)
+    return torch.cat([ids[:, :1], ids[:, order]], dim=1)
 
 
-RIGHT = {a3.add_positions: [by_places, by_mask, by_loop]}
+def across_texts(ids, pad, draw):
+    new = ids.clone()
+    words = (ids != pad) & (torch.arange(ids.shape[1]) > 0)
+    new[words] = ids[words][torch.randperm(int(words.sum()), generator=draw)]
+    return new
+
+
+def same_for_all(ids, pad, draw):
+    seed = int(torch.randint(10**6, (), generator=draw))
+    return by_sorting_rows(ids, pad, seed)
+
+
+def by_sorting_rows(ids, pad, seed):
+    return each_text(lambda n, _: drawn(n, torch.Generator().manual_seed(seed)))(ids, pad, None)
+
+
+def only_the_first_text(ids, pad, draw):
+    new = ids.clone()
+    new[0] = by_sorting(ids, pad, draw)[0]
+    return new
+
+
+def seeded_anew(ids, pad, draw):
+    return by_sorting(ids, pad, draw.manual_seed(0))
+
+
+def turned(n, draw):
+    return torch.arange(n).roll(int(torch.randint(n, (), generator=draw)))
+
+
+def by_coarse_noise(n, draw):
+    return torch.randint(3, (n,), generator=draw).argsort(stable=True)
+
+
+def doubled(n, draw):
+    return torch.randint(n, (n,), generator=draw)
+
+
+RIGHT = {a3.shuffle_words: [each_text(drawn), by_sorting, by_swaps]}
 
 WRONG = {
-    a3.add_positions: [
-        (lambda x, table, shown, size: x, "nothing is added"),
-        (lambda x, table, shown, size: None, "should be a tensor"),
-        (lambda x, table, shown, size: rows(table, shown), "has shape"),
-        (lambda x, table, shown, size: x + size * unit(table)[shown], "fails: take the first T"),
-        (lambda x, table, shown, size: x + size * unit(table)[: len(shown)], "another number of"),
-        (lambda x, table, shown, size: x + size * unit(table)[shown.long()], "another number of"),
-        (lambda x, table, shown, size: x + size * unit(table)[: x.shape[1]], "numbered anew"),
-        (lambda x, table, shown, size: x + size * table[: x.shape[1]], "numbered anew, and"),
-        (lambda x, table, shown, size: x + size * rows(table, shown), "as it is; first divide"),
-        (lambda x, table, shown, size: x + rows(table, shown), "is added as it is"),
-        (lambda x, table, shown, size: x + size * rows(table, shown) / table.std(), "leaves out"),
-        (
-            lambda x, table, shown, size: x + size * rows(table / table.std(correction=0), shown),
-            "leaves out",
-        ),
-        (lambda x, table, shown, size: x + size * rows(table / table.norm(), shown), "the length"),
-        (
-            lambda x, table, shown, size: x + size * rows(table, shown) / table.square().mean(),
-            "its root is missing",
-        ),
-        (lambda x, table, shown, size: x + size * unit(rows(table, shown)), "that are shown"),
-        (
-            lambda x, table, shown, size: x + size * rows(unit(table[: len(shown)]), shown),
-            "the first T rows",
-        ),
-        (
-            lambda x, table, shown, size: (
-                x + size * 8**0.5 * F.normalize(rows(table, shown), dim=-1)
-            ),
-            "each row on its own",
-        ),
-        (
-            lambda x, table, shown, size: (
-                x + size * rows(table, shown) * table.square().mean() ** 0.5
-            ),
-            "divide by it",
-        ),
-        (lambda x, table, shown, size: 1 / 0, "ZeroDivisionError"),
-        (in_place, "changes x"),
+    a3.shuffle_words: [
+        (lambda ids, pad, draw: ids, "nothing is shuffled"),
+        (lambda ids, pad, draw: None, "should be a tensor"),
+        (lambda ids, pad, draw: 1 / 0, "ZeroDivisionError"),
+        (lambda ids, pad, draw: by_sorting(ids, pad, draw)[:, 1:], "has shape"),
+        (lambda ids, pad, draw: by_sorting(ids, pad, draw).float(), "whole numbers"),
+        (in_place, "changes ids"),
+        (each_text(drawn, first=0), "[CLS] has moved"),
+        (up_to_the_padding, "padding has come"),
+        (across_texts, "from one text to another"),
+        (each_text(doubled), "come twice"),
+        (each_text(drawn, first=2), "the first word never moves"),
+        (each_text(drawn, less=1), "the last word never moves"),
+        (only_the_first_text, "text 1 is never"),
+        (each_text(lambda n, _: torch.arange(n).flip(0)), "the same order; draw goes on"),
+        (seeded_anew, "the same order; draw goes on"),
+        (same_for_all, "texts of one length"),
+        (each_text(lambda n, _: torch.randperm(n)), "generator=draw"),
+        (each_text(turned), "only 3 of them"),
+        (each_text(by_coarse_noise), "each should be as likely"),
     ]
 }

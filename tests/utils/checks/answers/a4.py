@@ -32,6 +32,15 @@ def only_it(loss_of, num_heads):
     return (alone - loss_of(torch.ones(num_heads))).mean(1)
 
 
+def minus_ones(loss_of, num_heads):
+    whole = loss_of(torch.ones(num_heads)).mean()
+    return torch.stack([loss_of(row - 1).mean() - whole for row in torch.eye(num_heads)])
+
+
+def from_nothing(loss_of, num_heads):
+    return (without(loss_of, num_heads) - loss_of(torch.zeros(num_heads))).mean(1)
+
+
 def own(loss_of, n, num_heads, at=1.0):
     masks = torch.full((n, num_heads), at, requires_grad=True)
     return torch.autograd.grad(loss_of(masks).sum(), masks)[0]
@@ -64,8 +73,67 @@ def of_the_mean(loss_of, n, num_heads):
     return torch.autograd.grad(loss_of(masks).mean(), masks)[0].abs().mean(0)
 
 
-def largest(weights):
-    return weights.amax(dim=-1)
+def not_restored(loss_of, num_heads):
+    mask, rises = torch.ones(num_heads), []
+    whole = loss_of(mask).mean()
+    for h in range(num_heads):
+        mask[h] = 0
+        rises.append(loss_of(mask).mean() - whole)
+    return torch.stack(rises)
+
+
+def in_turn(cost, num_heads, choose=min):
+    gone = []
+    while len(gone) < num_heads:
+        left = [h for h in range(num_heads) if h not in gone]
+        gone.append(choose(left, key=lambda h: cost([*gone, h])))
+    return gone
+
+
+def in_turn_by_lists(cost, num_heads):
+    gone = []
+    for _ in range(num_heads):
+        tries = [[*gone, h] for h in range(num_heads) if h not in gone]
+        gone = min(tries, key=cost)
+    return tuple(gone)
+
+
+def in_turn_by_tensors(cost, num_heads):
+    gone, left = [], list(range(num_heads))
+    while left:
+        costs = torch.tensor([cost([*gone, h]) for h in left])
+        gone.append(left.pop(costs.argmin()))
+    return torch.tensor(gone)
+
+
+def in_turn_without_key(cost, num_heads):
+    gone = []
+    for _ in range(num_heads):
+        gone = min([*gone, h] for h in range(num_heads) if h not in gone)
+    return gone
+
+
+def all_steps(cost, num_heads):
+    order = in_turn(cost, num_heads)
+    return [order[: n + 1] for n in range(num_heads)]
+
+
+def places(cost, num_heads):
+    gone, found = [], []
+    while len(gone) < num_heads:
+        left = [h for h in range(num_heads) if h not in gone]
+        costs = [cost([*gone, h]) for h in left]
+        found.append(int(torch.tensor(costs).argmin()))
+        gone.append(left[found[-1]])
+    return found
+
+
+def once(cost, num_heads):
+    return sorted(range(num_heads), key=lambda h: cost([h]))
+
+
+def of_those_that_stay(cost, num_heads):
+    return in_turn(lambda gone: cost([h for h in range(num_heads) if h not in gone]), num_heads)
 
 
 def cut(q, out, head, H):
@@ -99,6 +167,12 @@ def cut_number(q, out, head, H):
     return q[kept], out[:, kept]
 
 
+def cut_by_width(q, out, head, H):
+    """Right only where the heads are D / H wide."""
+    kept = torch.arange(len(q)) // (q.shape[1] // H) != head
+    return q[kept], out[:, kept]
+
+
 def zero_instead(q, out, head, H):
     kept = torch.arange(len(q)) // (len(q) // H) != head
     return q * kept.unsqueeze(1), out * kept
@@ -107,11 +181,7 @@ def zero_instead(q, out, head, H):
 RIGHT = {
     a4.head_ablation: [ablation, ablation_by_loop],
     a4.head_gradient: [gradient, gradient_by_backward, gradient_text_by_text],
-    a4.head_confidence: [
-        lambda w: w.amax(-1).mean(0),
-        lambda w: w.max(dim=-1).values.sum(0) / len(w),
-        lambda w: torch.stack([row.topk(1).values[:, 0] for row in w]).mean(0),
-    ],
+    a4.greedy_order: [in_turn, in_turn_by_lists, in_turn_by_tensors],
     a4.cut_head: [cut, cut_by_mask, cut_by_cat],
 }
 
@@ -121,6 +191,9 @@ WRONG = {
         (lambda *a: -ablation(*a), "the sign is turned"),
         (lambda *a: without(*a).mean(1), "take away the loss"),
         (only_it, "all others taken out"),
+        (minus_ones, "are -1"),
+        (not_restored, "pile up"),
+        (from_nothing, "without any head"),
         (lambda *a: rises(*a).abs().mean(1), "the sizes are averaged"),
         (lambda *a: rises(*a).sum(1), "the sum over the texts"),
         (rises, "each text has its own"),
@@ -143,16 +216,21 @@ WRONG = {
         (lambda *a: own(*a).abs().mean(1), "over the heads"),
         (lambda *a: own(*a).square().mean(0), "the square"),
     ],
-    a4.head_confidence: [
-        (lambda w: w[:, :, 0].mean(0), "the first token"),
-        (lambda w: w.mean(0).amax(-1), "largest of the mean weights"),
-        (lambda w: w.amax((0, 2)), "of any text"),
-        (largest, "each text has its own"),
-        (lambda w: w.amax(-1).mean(1), "over the heads; it should run over the texts"),
-        (lambda w: w.amax(1).mean(0), "over the heads; it should run over the tokens"),
-        (lambda w: w.argmax(-1).float().mean(0), "the place"),
-        (lambda w: w.amax(-1).sum(0), "the sum over the texts"),
-        (lambda w: w.mean((0, 2)), "the mean weight"),
+    a4.greedy_order: [
+        (lambda cost, n: list(range(n)), "min takes a key"),
+        (in_turn_without_key, "min takes a key"),
+        (once, "measured once"),
+        (lambda *a: once(*a)[::-1], "all were measured once"),
+        (lambda *a: in_turn(*a, choose=max), "take min, not max"),
+        (lambda *a: in_turn(*a)[::-1], "the order is turned"),
+        (of_those_that_stay, "those that are out"),
+        (places, "places among"),
+        (lambda *a: in_turn(*a)[:-1], "the last head is missing"),
+        (lambda cost, n: {0, 1}, "one list"),
+        (all_steps, "a list itself"),
+        (lambda cost, n: [cost([h]) for h in range(n)], "should be an int"),
+        (lambda cost, n: [0] * n, "names a head twice"),
+        (lambda cost, n: [3, 0, 1, 2], "expected"),
     ],
     a4.cut_head: [
         (lambda q, out, *_: (q, out), "query's weight still has all"),
@@ -165,6 +243,7 @@ WRONG = {
         (lambda q, o, h, H: cut(q, o, h - 1, H), "counted from 0"),
         (lambda q, o, h, H: cut(q, o, H - 1, H), "the last head was"),
         (zero_instead, "set to zero; cut it out"),
+        (cut_by_width, "not D / H numbers wide"),
         (cut_number, "lost one number"),
         (lambda q, o, h, H: (cut(q, o, h, H)[0], cut(o, q, h, H)[0]), "its rows were cut"),
         (lambda q, o, h, H: (cut(o, q, h, H)[1], cut(q, o, h, H)[1]), "its columns were cut"),

@@ -104,6 +104,11 @@ def shift_by_powers(n, D):
     return torch.linalg.matrix_power(shift(1, D).double(), n)
 
 
+def shift_with_sines_first(n, D):
+    in_halves = [*range(0, D, 2), *range(1, D, 2)]
+    return torch.tensor([[shift(n, D)[row, column] for column in in_halves] for row in in_halves])
+
+
 # The rotation.
 
 
@@ -201,6 +206,7 @@ WRONG = {
         (lambda n, D: shift(n, D, swap=True), "changed places."),
         (lambda n, D: shift(n, D, swap=True, sign=1), "and a sign is wrong"),
         (lambda n, D: shift(n, D) * torch.eye(D), "no sines were found"),
+        (shift_with_sines_first, "all sines first"),
         (lambda n, D: shift_by_fitting(n, D, torch.float32, 100), "only nearly"),
     ],
     ch07.rotate_at: [
@@ -213,6 +219,8 @@ WRONG = {
         (lambda x, p: turned(x, p, power=-1.0), "exponent is negative"),
         (lambda x, p: turned(x, p, power=0.0), "at one speed"),
         (lambda x, p: turned(x, p + 1), "count from 0"),
+        (lambda x, p: turned(x, p - p[0]), "count from the first of them"),
+        (lambda x, p: turned(x, p - min(p)), "count from the least of them"),
         (lambda x, p: turned(x, p, swap=True), "changed places"),
         (lambda x, p: turned(x, p, sign=-1), "one sign is wrong"),
     ],

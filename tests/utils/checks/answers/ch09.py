@@ -110,6 +110,11 @@ def lengths_by_joining(weights, values, w_o):
     return torch.linalg.vector_norm(joined @ w_o.flatten(0, 1), dim=1)
 
 
+def reshaped(weights, values, w_o):
+    joined = (weights[..., None] * values).reshape(values.shape[1], -1)
+    return (joined @ w_o.flatten(0, 1)).norm(dim=-1)
+
+
 def added(weights, values, w_o):
     return weights[..., None] * (values @ w_o)
 
@@ -161,6 +166,11 @@ WRONG = {
         (put(lambda x, h: x.mean(0), lambda h: h), "a text was replaced"),
         (put(lambda x, h: x[:, h].mean(0), lambda h: h), "a text was overwritten"),
         (put(lambda x, h: x[h].mean(0), lambda h: h), "the mean of its own heads"),
+        (put(lambda x, h: x[:, h].mean(-1)), "The mean runs over the texts"),
+        (
+            put(lambda x, h: x[:, :, h].mean(0), lambda h: (slice(None), slice(None), h)),
+            "number h of every head",
+        ),
         (lambda x, h: to_mean(x, h - 1), "counted from 0"),
         (lambda x, h: x[:, h].mean(0), "the head's mean alone"),
         (put(lambda x, h: x[:, h] - x[:, h].mean(0)), "taken away"),
@@ -186,5 +196,7 @@ WRONG = {
         (lambda *a: added(*a).sum(0).norm(dim=0), "over the tokens"),
         (lambda *a: added(*a).sum((0, 1)).norm(), "the whole output"),
         (lambda w, v, o: lengths(w * w, v, o), "are squared"),
+        (lambda w, v, o: (w * (v @ o)).sum(0).norm(dim=-1), "give it a last axis"),
+        (reshaped, "a reshape alone mixes tokens"),
     ],
 }

@@ -184,6 +184,7 @@ WRONG = {
         (lambda layer, x: layer(x[:, :1], x, x)[0][:, 0], "first row"),
         (lambda layer, x: layer(x[:, -1:], x, x)[0], "dimension too many"),
         (lambda layer, x: layer(x, x, x)[0], "all rows"),
+        (lambda layer, x: layer(x[:, -1], x, x)[0], "lost a dimension"),
         (lambda layer, x: layer(*[x[:, -1:]] * 3)[0][:, 0], "itself alone"),
     ],
     ch11.padding_tokens: [

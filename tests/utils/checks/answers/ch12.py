@@ -86,6 +86,28 @@ def ranked_before(state, q, k, v, mask):
     return higher, total * down + weights.sum(-1, keepdim=True), mixed * down + weights @ v
 
 
+def one_top(state, q, k, v, mask):
+    """The largest score of the whole tile, for every query."""
+    top, total, mixed = state
+    scores = (q @ k.T / math.sqrt(q.shape[-1])).masked_fill(~mask, -math.inf)
+    higher = torch.maximum(top, scores.max())
+    down, weights = (top - higher).exp(), (scores - higher).exp()
+    return higher, total * down + weights.sum(dim=-1, keepdim=True), mixed * down + weights @ v
+
+
+def turned_factor(both):
+    """A tile whose factor is turned round, for both or for mixed alone."""
+
+    def turned(state, *args):
+        top, total, mixed = read(state, *args)
+        down, up = (state[0] - top).exp(), (top - state[0]).exp()
+        if both:
+            total = state[1] * up + (total - state[1] * down)
+        return top, total, state[2] * up + (mixed - state[2] * down)
+
+    return turned
+
+
 def forget_top(state, q, k, v, mask):
     top, total, mixed = state
     scores = (q @ k.T / math.sqrt(q.shape[-1])).masked_fill(~mask, -math.inf)
@@ -116,6 +138,20 @@ def from_the_last(T, window, tile):
     starts = range(0, T, tile)
     lasts = [min(start + tile, T) - 1 for start in starts]
     return sum(i - max(0, last - window + 1) // tile + 1 for i, last in enumerate(lasts))
+
+
+def by_the_window(more):
+    """Tiles by the length of the window alone."""
+
+    def counted(T, window, tile):
+        tiles = math.ceil(window / tile) + more
+        return sum(min(i + 1, tiles) for i in range(math.ceil(T / tile)))
+
+    return counted
+
+
+def by_the_floor(T, window, tile):
+    return sum(min(i + 1, window // tile + 1) for i in range(math.ceil(T / tile)))
 
 
 def to_both_sides(T, window, tile):
@@ -190,6 +226,10 @@ def state_read_first(q, k, v):
     return torch.stack(rows)
 
 
+def averaged(q):
+    return torch.arange(1, len(q) + 1).unsqueeze(1)
+
+
 def in_pairs(q, k, v):
     return (q @ k.T).tril() @ v
 
@@ -228,6 +268,9 @@ WRONG = {
         (change_mixed(lambda u, new, down, n: u + new), "mixed before is not rescaled"),
         (change_mixed(lambda u, new, down, n: new), "mixed before is missing"),
         (change_mixed(lambda u, new, down, n: (u * down + new) / n), "comes last"),
+        (one_top, "one largest score serves all"),
+        (turned_factor(True), "the total so far is rescaled the wrong way"),
+        (turned_factor(False), "mixed before is rescaled the wrong way"),
         (lambda s, *a: read(s, *a)[:2], "should return three tensors"),
     ],
     ch12.tiles_visited: [
@@ -235,7 +278,11 @@ WRONG = {
         (everything, "the tiles of all pairs"),
         (lambda T, w, tile: visited(T, T, tile), "all causal tiles"),
         (to_both_sides, "look to both sides"),
-        (lambda T, w, tile: visited(T, w + 1, tile), "one too wide"),
+        (lambda T, w, tile: visited(T, w + 1, tile), "one key too far back"),
+        (lambda T, w, tile: visited(T, w, tile) - math.ceil(T / tile), "the 1 is missing"),
+        (by_the_window(0), "into one tile more"),
+        (by_the_window(1), "one key too far back"),
+        (by_the_floor, "a part of a tile is a tile too"),
         (lambda T, w, tile: tiles_of(mask_of(T, w - 1), tile), "one too narrow"),
         (lambda T, w, tile: int(mask_of(T, w).sum()), "these are pairs"),
         (whole_tiles, "the last tile is left out"),
@@ -248,7 +295,9 @@ WRONG = {
         (lambda o, s: (o.sum(0), s.logsumexp(0)), "added as they are"),
         (lambda o, s: ((s.exp() * o).sum(0), s.logsumexp(0)), "not divided by their sum"),
         (lambda o, s: ((s.softmax(1) * o).sum(0), s.logsumexp(0)), "those of the queries"),
+        (lambda o, s: ((s.softmax(-1) * o).sum(0), s.logsumexp(0)), "the parts are axis 0"),
         (lambda o, s: (o.take_along_dim(s.argmax(0)[None], 0)[0], s), "largest sum is left"),
+        (lambda o, s: ((s / s.sum(0) * o).sum(0), s), "those of the log-sums"),
         (merge_plainly, "the exponential overflows"),
         (lambda o, s: (merge(o, s)[0], s.amax(0)), "the largest log-sum"),
         (lambda o, s: (merge(o, s)[0], s.sum(0)), "the log-sums are added"),
@@ -264,6 +313,7 @@ WRONG = {
         (lambda q, k, v: (q * k).sum(1, keepdim=True) * v, "the last token's alone"),
         (lambda q, k, v: all_states(q / q.shape[1] ** 0.5, k, v), "a root of D_head"),
         (lambda q, k, v: all_states(q, v, k), "turned round"),
+        (lambda q, k, v: run_state(q, k, v) / averaged(q), "division by the number of keys"),
         (softly, "there is a softmax"),
         (in_pairs, "a number for every pair"),
     ],

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch.nn.attention.bias import causal_lower_right
@@ -75,6 +74,25 @@ def result(output=None, keys=None, values=None):
     return function
 
 
+def masked(q, k, v, keys, values, put):
+    """The mask as numbers, 1 and 0, put to the scores."""
+    S, T = keys.shape[2], k.shape[2]
+    keys, values = cat([keys, k], 2), cat([values, v], 2)
+    scores = put(q @ keys.mT / math.sqrt(q.shape[-1]), torch.ones(T, S + T).tril(S))
+    return scores.softmax(-1) @ values, keys, values
+
+
+def accept_by_argmax(guesses, answers):
+    return answers[: int((guesses != answers[:-1]).long().argmax()) + 1]
+
+
+def accept_without_an_end(guesses, answers):
+    n = 0
+    while guesses[n] == answers[n]:
+        n += 1
+    return answers[: n + 1]
+
+
 def accept_in_a_loop(guesses, answers):
     n = 0
     while n < len(guesses) and guesses[n] == answers[n]:
@@ -126,6 +144,11 @@ def swap_rows(q, k, v):
     return F.scaled_dot_product_attention(rows, k, v).reshape(q.shape)
 
 
+def far_groups(q, k, v):
+    rows = q.unflatten(1, (-1, k.shape[1])).transpose(1, 2).flatten(2, 3)
+    return F.scaled_dot_product_attention(rows, k, v).reshape(q.shape)
+
+
 def broadcast(q, k, v):
     B, H, T, D_head = q.shape
     q = q.view(B, k.shape[1], -1, T, D_head)
@@ -141,58 +164,34 @@ def inverted(q, k, v, keys, values):
     return scores.softmax(-1) @ values, keys, values
 
 
-def divide(room, texts, layers, heads, width):
-    return room // (texts * layers * 2 * heads * width * 2)
+def gather(room, table, length):
+    return room[:, table].transpose(1, 2).flatten(2, 3)[:, :, :length]
 
 
-def one_after_the_other(room, texts, layers, heads, width):
-    each = room / texts
-    return int(each / layers / 2 / heads / width / 2)
+def gather_row_by_row(room, table, length):
+    page = room.shape[3]
+    rows = [room[:, table[t // page], :, t % page] for t in range(length)]
+    return torch.stack(rows, 2)
 
 
-def in_numpy(*given):
-    return np.int64(divide(*given))
-
-
-def absorb(q, c, w_k, w_v):
-    scores = (q @ w_k) @ c.unsqueeze(1).mT / math.sqrt(q.shape[-1])
-    return scores.softmax(-1) @ c.unsqueeze(1) @ w_v.mT
-
-
-def absorb_by_einsum(q, c, w_k, w_v):
-    scores = torch.einsum("bhtr,bsr->bhts", torch.einsum("bhtd,hdr->bhtr", q, w_k), c)
-    weights = (scores / q.shape[-1] ** 0.5).softmax(-1)
-    mixed = torch.einsum("bhts,bsr->bhtr", weights, c)
-    return torch.einsum("bhtr,hdr->bhtd", mixed, w_v)
-
-
-def absorb_per_head(q, c, w_k, w_v):
-    heads = []
-    for h in range(q.shape[1]):
-        weights = (q[:, h] @ w_k[h] @ c.mT / q.shape[-1] ** 0.5).softmax(-1)
-        heads.append(weights @ c @ w_v[h].T)
-    return torch.stack(heads, 1)
-
-
-def build(q, c, w_k, w_v, scale=None, softmax=-1):
-    k, v = c.unsqueeze(1) @ w_k.mT, c.unsqueeze(1) @ w_v.mT
-    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
-    return scores.softmax(softmax) @ v
+def gather_in_two(room, table, length):
+    return tuple(cat([part[n] for n in table], 1)[:, :length] for part in room)
 
 
 RIGHT = {
     ch13.cached_steps: [with_kernel, by_formula, with_cache],
     ch13.accepted_tokens: [accept_in_a_loop, accept_by_product, accept_as_a_list],
     ch13.grouped_heads: [by_rows, by_einsum, by_group],
-    ch13.tokens_that_fit: [divide, one_after_the_other, in_numpy],
-    ch13.absorbed_heads: [absorb, absorb_by_einsum, absorb_per_head],
+    ch13.gathered_pages: [gather, gather_row_by_row, gather_in_two],
 }
 
 WRONG = {
     ch13.cached_steps: [
         (from_top_left, "as is_causal=True does"),
         (change(diagonal=None), "sees those after it"),
-        (change(diagonal=-1), "a token sees itself"),
+        (change(diagonal=-1), "does not see itself"),
+        (lambda *a: masked(*a, torch.add), "the mask is added"),
+        (lambda *a: masked(*a, torch.mul), "multiplied into"),
         (change(diagonal=1), "sees the one after it too"),
         (inverted, "the mask is the wrong way round"),
         (change(swap=True), "keys and values are swapped"),
@@ -217,6 +216,12 @@ WRONG = {
         (lambda g, a: g[: len(accept_in_a_loop(g, a))], "the last token is the wrong guess"),
         (lambda g, a: accept_in_a_loop(g, a[1:]), "compare guess i with answer i"),
         (lambda g, a: a[: len(accept_in_a_loop(g, a[1:]))], "not with the one after it"),
+        (
+            lambda g, a: cat([accept_in_a_loop(g, a)[:-1], a[-1:]]),
+            "comes its own answer, not the last of all",
+        ),
+        (accept_by_argmax, "argmax gives 0"),
+        (accept_without_an_end, "stop at their end"),
         (lambda g, a: a, "these are all answers"),
         (lambda g, a: g, "these are all guesses"),
         (lambda g, a: 3, "should be a tensor"),
@@ -231,6 +236,17 @@ WRONG = {
             "head 0",
         ),
         (swap_rows, "in another order"),
+        (far_groups, "heads far apart share a group"),
+        (
+            lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+            "PyTorch's enable_gqa",
+        ),
+        (
+            lambda q, k, v: q.view(*k.shape[:2], -1, 8)[:, :, : q.shape[1] // k.shape[1]].view(
+                q.shape
+            ),
+            "a group has H / H_kv * T rows",
+        ),
         (
             lambda q, k, v: spread(
                 q, k, v, lambda x: x.repeat_interleave(q.shape[1] // x.shape[1], 1)
@@ -245,31 +261,15 @@ WRONG = {
             "the scale is missing",
         ),
     ],
-    ch13.tokens_that_fit: [
-        (lambda r, t, n, h, w: r // (t * n * 2 * h * w), "count keys and values, both"),
-        (lambda r, t, n, h, w: r // (t * n * 2 * h * w * 4), "not four"),
-        (lambda r, t, n, h, w: r // (t * 2 * h * w * 2), "every layer"),
-        (lambda r, t, n, h, w: r // (t * n * 2 * w * 2), "every key head"),
-        (lambda r, t, n, h, w: r // (t * n * 2 * h * 2), "head_dim numbers"),
-        (lambda r, t, n, h, w: r // (n * 2 * h * w * 2), "for all texts together"),
-        (lambda r, t, n, h, w: r / (t * n * 2 * h * w * 2), "round down"),
-        (lambda r, t, n, h, w: 1 + r // (t * n * 2 * h * w * 2), "not up"),
-        (lambda r, t, n, h, w: 7, "the result is 7; expected"),
-        (lambda r, t, n, h, w: "7", "should be a number"),
-    ],
-    ch13.absorbed_heads: [
-        (lambda q, c, w_k, w_v: build(q, c, w_k, w_v, 1 / q.shape[-1]), "divided by D_head"),
-        (build, "keys and values of all were built"),
-        (lambda q, c, w_k, w_v: build(q, c, w_k, w_v, scale=1), "the scale is missing"),
-        (lambda q, c, w_k, w_v: build(q, c, w_k, w_v, c.shape[-1] ** -0.5), "not of R"),
-        (lambda q, c, w_k, w_v: build(q, c, w_k, w_v, softmax=-2), "over the wrong axis"),
-        (lambda q, c, w_k, w_v: absorb(q, c, w_v, w_k), "keys and values are swapped"),
-        (lambda q, c, w_k, w_v: absorb(q, c, w_k.flip(0), w_v.flip(0)), "keys of another"),
+    ch13.gathered_pages: [
+        (lambda r, t, n: gather(r, t, 4 * len(t)), "the last page need not be full"),
         (
-            lambda q, c, w_k, w_v: (
-                (q @ w_k @ c.unsqueeze(1).mT * q.shape[-1] ** -0.5).softmax(-1) @ c.unsqueeze(1)
-            ),
-            "mixtures of latent vectors",
+            lambda r, t, n: r[:, t].reshape(2, r.shape[2], -1, r.shape[4])[:, :, :n],
+            "heads mixed up: a page holds all heads",
         ),
+        (lambda r, t, n: gather(r, list(range(len(t))), n), "those of the table"),
+        (lambda r, t, n: gather(r, sorted(t), n), "the memory's order"),
+        (lambda r, t, n: gather(r, t, 4 * len(t))[:, :, -n:], "the last rows"),
+        (lambda r, t, n: gather(r, t, n)[:1], "expected"),
     ],
 }
