@@ -5,10 +5,9 @@ import copy
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+from largest import Largest
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from utils.attention import (
@@ -187,21 +186,6 @@ def ring_case(function, inputs, at):
 
 def seeded():
     return torch.Generator().manual_seed(3)
-
-
-class Largest(TorchDispatchMode):
-    """Notes how many bytes the largest piece of memory has that any operation gives."""
-
-    def __init__(self):
-        super().__init__()
-        self.bytes = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        for x in tree_leaves(result):
-            if isinstance(x, torch.Tensor):
-                self.bytes = max(self.bytes, x.untyped_storage().nbytes())
-        return result
 
 
 def weigh_ring():

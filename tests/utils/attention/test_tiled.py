@@ -4,14 +4,13 @@ The reference is ``utils.attention.scaled_dot_product_attention``, which stores 
 """
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from utils.attention import (
@@ -222,28 +221,22 @@ def test_kept_memory_is_linear_in_the_length():
         assert kept(T, padding) == 4 * numbers + T  # a byte a key, not T x T
 
 
-class Largest(TorchDispatchMode):
-    """Notes how many bytes the largest piece of memory has that any operation gives."""
+@pytest.fixture
+def largest(monkeypatch):
+    """The class that notes the largest piece of memory; processes of other tests import it too."""
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    from largest import Largest
 
-    def __init__(self):
-        super().__init__()
-        self.bytes = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        for x in tree_leaves(result):
-            if isinstance(x, torch.Tensor):
-                self.bytes = max(self.bytes, x.untyped_storage().nbytes())
-        return result
+    return Largest
 
 
-def test_nothing_as_large_as_the_matrix_is_made_forward_or_backward():
+def test_nothing_as_large_as_the_matrix_is_made_forward_or_backward(largest):
     T = 1024
     q, k, v = (torch.randn(1, 1, T, 16).requires_grad_() for _ in range(3))
     padding = torch.ones(1, 1, 1, T, dtype=torch.bool)
-    with Largest() as tiled:
+    with largest() as tiled:
         tiled_attention(q, k, v, padding, is_causal=True, tile=64).sum().backward()
-    with Largest() as whole:
+    with largest() as whole:
         scaled_dot_product_attention(q, k, v, padding, is_causal=True)[0].sum().backward()
     assert tiled.bytes <= 4 * T * 16 < 4 * T * T <= whole.bytes
 
