@@ -22,12 +22,15 @@ to count and to measure memory is in ``utils.measure``.
 
     ``pieces``     the benchmark: all ways of a piece give the same, and take turns
 
-``python -m benchmarks translation``: English to German, trained and tested at full size
+``python -m benchmarks translation``: English to German by small Transformers, ours and PyTorch's
 
-    ``multi30k``     the sentences, and BLEU by sacrebleu
-    ``subwords``     one vocabulary for both, and batches of sentences of about one length
-    ``resumable``    a training that goes on after a kill
-    ``translation``  the benchmark
+    ``multi30k``          the sentences, and BLEU and chrF by sacrebleu
+    ``subwords``          one vocabulary for both, and batches of sentences of about one length
+    ``translators``       the two models, which begin with the same weights
+    ``resumable``         a training that goes on after a kill
+    ``translation``       one model with one seed: its training, and its test
+    ``seeds``             the benchmark: both with three seeds, and steps that take turns
+    ``translation_part``  means over the seeds, for the screen and for the page
 
 ``python -m benchmarks page``: what was measured, as a page of the book
 

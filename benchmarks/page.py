@@ -17,6 +17,7 @@ import pandas as pd
 
 from benchmarks import chapters, parts, report
 from benchmarks.parts import DEVICES, Part
+from benchmarks.translation_part import translation
 from benchmarks.wording import UNITS, plain
 from utils.figures import STYLE, DescribedFigure
 
@@ -28,7 +29,7 @@ PARTS: dict[str, Callable[[dict[str, Any], str], Part]] = {
     "training": parts.training,
     "layers": parts.layers,
     "pieces": parts.pieces,
-    "translation": parts.translation,
+    "translation": translation,
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import pictures, report
+from benchmarks import pictures
 from benchmarks.layers import PASSES, ours_and_best
 from benchmarks.pieces import summarise
 from benchmarks.training import compare_totals, largest_difference
@@ -185,61 +185,3 @@ def pieces(result: dict[str, Any], device: str) -> Part:
         return {"pieces": pictures.draw_pieces(rows, where, fields["summary"])}
 
     return Part(table, [fields["summary"], *notes], fields, draw)
-
-
-def translation(result: dict[str, Any], device: str) -> Part:
-    """Show the training, a row for each epoch, and the test."""
-    settings, test = result["settings"], result["tables"]["test"][0]
-    epochs = pd.DataFrame(result["tables"]["epochs"])
-    table = pd.DataFrame(
-        {
-            "epoch": f"{row['epoch']:.0f}",
-            "steps": f"{row['step']:,.0f}",
-            "loss, training": f"{row['train_loss']:.2f}",
-            "loss, validation": f"{row['loss']:.2f}",
-            "BLEU, validation": f"{row['bleu']:.1f}",
-            "minutes": f"{row['seconds'] / 60:.1f}",
-            "of a core": f"{row['core_seconds'] / 60:.1f}",
-        }
-        for row in epochs.to_dict("records")
-    )
-    time = _time(result, len(epochs))
-    notes = [
-        f"Test, {test['weights']}, {settings['beams']} beams: BLEU {test['bleu']:.2f}, "
-        f"{settings['signature']}.",
-        f"Lower-cased: BLEU {test['bleu_lowercase']:.2f}, {settings['signature_lowercase']}.",
-        f"{settings['parameters']:,} parameters. {time}",
-    ]
-    untried = " The larger settings for a GPU were chosen, and not tried yet."
-    fields = {"by-epoch": table, "test": test, "time": time}
-    fields["untried"] = "" if report.read("translation-cuda") else untried
-
-    def draw() -> dict[str, DescribedFigure]:
-        where = f"one {DEVICES[device]}"
-        return {"translation": pictures.draw_translation(epochs, test, where)}
-
-    return Part(table, notes, fields, draw)
-
-
-def _time(result: dict[str, Any], last: int) -> str:
-    """Say how long the training took, on how much of the machine, and what was not measured."""
-    settings, machine = result["settings"], result["machine"]
-    minutes, work = (settings[f"train_{key}"] / 60 for key in ("seconds", "core_seconds"))
-    where = machine["gpu"] or f"{machine['threads']} of {machine['cores']} cores"
-    said = f"Training, with the validation after each epoch, took {minutes:.0f} minutes on {where}"
-    if not machine["gpu"]:
-        said += f", in which the process had {work:.0f} minutes of a core's time"
-        if work < 0.9 * minutes * machine["threads"]:
-            said += " (other programs had the rest)"
-    if last < settings["epochs"]:
-        said += f". It stopped after {last} of {settings['epochs']} epochs, as BLEU rose no more"
-    if settings["resumed"]:
-        often = {1: "once", 2: "twice"}.get(settings["resumed"], f"{settings['resumed']} times")
-        said += f". It was stopped {often} and resumed"
-    if not machine["gpu"] and machine["threads"] < machine["cores"]:
-        said += (
-            f". On all {machine['cores']} cores it was not measured, and no time is claimed for "
-            f"them; twenty minutes of {machine['cores']} cores are {20 * machine['cores']} minutes "
-            "of a core's time"
-        )
-    return said + "."

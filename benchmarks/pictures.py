@@ -149,22 +149,37 @@ def draw_pieces(rows: pd.DataFrame, where: str, finding: str) -> DescribedFigure
     return DescribedFigure(figure, f"{title}: {'; '.join(said)}.", f"{finding} {title}.")
 
 
-def draw_translation(epochs: pd.DataFrame, test: dict[str, Any], where: str) -> DescribedFigure:
-    """Draw the BLEU of the validation split over the epochs, and that of the test split."""
-    title = f"Multi30k, English to German: BLEU after each epoch ({where})"
-    figure, axes = plt.subplots(figsize=(7.5, 4))
-    axes.plot(epochs["epoch"], epochs["bleu"], "-o", color=PALETTE[0], label="validation, greedy")
-    axes.axhline(
-        test["bleu"], color=PALETTE[1], linestyle="--",
-        label="test 2016, beam search, once at the end",
-    )  # fmt: skip
-    axes.set(xlabel="epoch", ylabel="BLEU", ylim=(0, None))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(alpha=0.4)
-    axes.legend(loc="lower right")
-    each = ", ".join(f"{bleu:.1f}" for bleu in epochs["bleu"])
-    alt = f"{title}. Validation, from the first epoch on: {each}. Test: {test['bleu']:.1f}."
-    return DescribedFigure(figure, alt, f"The test text scores {test['bleu']:.1f} BLEU. {title}.")
+def draw_translation(
+    epochs: pd.DataFrame, tests: pd.DataFrame, finding: str, where: str
+) -> DescribedFigure:
+    """Draw the BLEU of the validation split over the epochs, a line for each run, and the test's.
+
+    ``finding`` begins the caption; its marks of Markdown go.
+    """
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.8), sharey=True, width_ratios=(3, 1))
+    said = []
+    looks = {"ours": (PALETTE[1], "o", "-"), "torch.nn": (PALETTE[0], "^", "--")}
+    for place, (model, some) in enumerate(epochs.groupby("model", sort=False)):
+        colour, marker, line = looks[str(model)]
+        for number, (_, run) in enumerate(some.groupby("seed")):
+            label = {"label": str(model)} if number == 0 else {}
+            left.plot(run["epoch"], run["bleu"], f"{line}{marker}", color=colour, **label)
+        scores = tests.loc[tests["model"] == model, "bleu"]
+        right.plot([place] * len(scores), scores, marker, color=colour, alpha=0.7)
+        means = some.groupby("epoch")["bleu"].mean()
+        each = ", ".join(f"{bleu:.1f}" for bleu in means)
+        reached = ", ".join(f"{bleu:.1f}" for bleu in scores)
+        said.append(f"{model}: validation, mean over the seeds, {each}; test {reached}")
+    left.set(title="validation, greedy", xlabel="epoch", ylabel="BLEU", ylim=(0, None))
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    left.legend(loc="lower right")
+    right.set(title="test, beam search", xlim=(-0.6, 1.6))
+    right.set_xticks(range(2), list(dict.fromkeys(epochs["model"])))
+    for axes in (left, right):
+        axes.grid(alpha=0.4)
+    title = f"Multi30k, English to German, a line and a mark for each seed ({where})"
+    caption = finding.replace("**", "").replace("`", "")
+    return DescribedFigure(figure, f"{title}. {'. '.join(said)}.", f"{caption} {title}.")
 
 
 def _best(rows: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -16,6 +16,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 
 from benchmarks.subwords import PairOfIds, length_batches, pad
+from benchmarks.translators import Translator
 from utils.files import replacing
 from utils.models import Transformer
 from utils.training import gradient_steps, linear_rate, translation_loss
@@ -38,7 +39,7 @@ class Training:
 
     Parameters
     ----------
-    model : Transformer, on its device
+    model : one of ``benchmarks.translators``, on its device
     pairs : ids of the source and of the target, see ``benchmarks.subwords.encode_pairs``
     settings : numbers and words by name, all that the result depends on. It needs ``epochs``,
         ``tokens`` (of a batch), ``rate`` (the highest), ``warmup`` (the share of the steps in which
@@ -55,7 +56,7 @@ class Training:
 
     def __init__(
         self,
-        model: Transformer,
+        model: Translator,
         pairs: Sequence[PairOfIds],
         settings: dict[str, Any],
         file: Path,
@@ -72,7 +73,7 @@ class Training:
         self.schedule = LambdaLR(self.optimizer, lambda step: rate(step + 1))
         self.state: State = {
             "step": 0, "epoch": 1, "position": 0, "loss_sum": 0.0, "tokens": 0, "seconds": 0.0,
-            "core_seconds": 0.0, "resumed": 0, "history": [], "best": {}, "last": [],
+            "core_seconds": 0.0, "resumed": 0, "history": [], "best": {}, "last": [], "test": {},
         }  # fmt: skip
         if (found := from_first(self._read)) is not None:
             self._load(found)
@@ -86,7 +87,7 @@ class Training:
         tired = len(history) - 1 - best >= self.settings["patience"]
         return self.state["epoch"] > self.settings["epochs"] or tired
 
-    def run(self, validate: Callable[[Transformer], dict[str, float]]) -> list[dict[str, float]]:
+    def run(self, validate: Callable[[Translator], dict[str, float]]) -> list[dict[str, float]]:
         """Train to the end; give a row for each epoch, with what ``validate`` found.
 
         ``validate`` must give a ``bleu``: the epoch with the highest is the best one.
@@ -107,7 +108,7 @@ class Training:
         last = self.state["last"]
         return {name: sum(weights[name] for weights in last) / len(last) for name in last[0]}
 
-    def _epoch(self, validate: Callable[[Transformer], dict[str, float]], bar: Any) -> None:
+    def _epoch(self, validate: Callable[[Translator], dict[str, float]], bar: Any) -> None:
         """Go through the pairs once, from the place where the epoch was left."""
         state, settings = self.state, self.settings
         seed = settings["seed"] * 1_000_003 + state["epoch"]
@@ -147,7 +148,8 @@ class Training:
     def _pairs(self, rows: Sequence[int]) -> list[Tensor]:
         return [ids.to(self.device) for ids in pad(self.pairs, rows)]
 
-    def _loss(self, model: Transformer, source: Tensor, target: Tensor) -> Tensor:
+    def _loss(self, model: Translator, source: Tensor, target: Tensor) -> Tensor:
+        model = cast(Transformer, model)  # what is called is the same
         with lower_precision(self.device, self.settings["dtype"]):
             return translation_loss(model, source, target, self.settings["label_smoothing"])
 

@@ -1,4 +1,4 @@
-"""English to German at full size: a Transformer of the course's own parts, trained and tested.
+"""English to German with two small Transformers, the course's and PyTorch's: one training of one.
 
 Nothing here gives out a sentence: numbers alone leave this module.
 """
@@ -8,27 +8,26 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor
 
 from benchmarks.multi30k import Pairs, score
 from benchmarks.resumable import Training
 from benchmarks.subwords import PairOfIds, Subwords, encode_pairs, length_batches, pad
+from benchmarks.translators import Translator, as_ours, build
 from utils.models import Transformer, beam_search, greedy
 from utils.training import code_hash, translation_loss
 from utils.training.group import from_all, own_share, place
 
-Validate = Callable[[Transformer], dict[str, float]]
-
 # What is not the same on a processor and on a GPU. Those for a GPU were chosen, and not tried yet.
 SETTINGS: dict[str, dict[str, Any]] = {
     "cpu": {"vocab_size": 4000, "embed_dim": 128, "hidden_dim": 256, "num_layers": 3,
-            "dropout": 0.1, "epochs": 12, "tokens": 512, "rate": 2e-3, "averaged": 3},
+            "dropout": 0.1, "epochs": 5, "tokens": 512, "rate": 2e-3, "averaged": 3},
     "cuda": {"vocab_size": 8000, "embed_dim": 256, "hidden_dim": 1024, "num_layers": 4,
              "dropout": 0.3, "epochs": 60, "tokens": 4096, "rate": 1.5e-3, "averaged": 10},
 }  # fmt: skip
@@ -37,7 +36,6 @@ COMMON: dict[str, Any] = {
     "warmup": 0.1,
     "label_smoothing": 0.1,
     "patience": 8,
-    "seed": 0,
     "beams": 5,
     "length_penalty": 1.0,
 }
@@ -48,7 +46,7 @@ QUICK: dict[str, Any] = {  # to see that it runs
 
 
 def translation_settings(device: torch.device, quick: bool = False) -> dict[str, Any]:
-    """Give the settings for a processor or a GPU."""
+    """Give the settings for a processor or a GPU, all but the seed and the model."""
     return COMMON | SETTINGS[device.type] | (QUICK if quick else {})
 
 
@@ -57,13 +55,39 @@ def shorten(data: dict[str, Pairs], count: int = 64) -> dict[str, Pairs]:
     return {split: Pairs(*(side[:count] for side in both)) for split, both in data.items()}
 
 
+@dataclass(frozen=True)
+class Corpus:
+    """The sentences, the vocabulary made of the training split, and the ids that they become."""
+
+    data: dict[str, Pairs]
+    subwords: Subwords
+    pairs: dict[str, list[PairOfIds]]
+
+    @classmethod
+    def prepare(cls, data: dict[str, Pairs], vocab_size: int) -> Corpus:
+        """Make the vocabulary, and write the splits ``train``, ``validation`` and ``test`` in it.
+
+        Raises
+        ------
+        ValueError
+            if ``vocab_size`` is too small
+        """
+        subwords = Subwords.train([*data["train"].source, *data["train"].target], vocab_size)
+        pairs = {split: encode_pairs(subwords, *part) for split, part in data.items()}
+        return cls(data, subwords, pairs)
+
+    def fingerprints(self) -> dict[str, str]:
+        """Give a hash of the sentences, and one of the ids."""
+        return {"data": _fingerprint(self.data), "vocabulary": _fingerprint(self.pairs)}
+
+
 class Translation:
-    """The whole task: a vocabulary, a model, its training, and one test at the end.
+    """One model with one seed: its training, and one test at the end.
 
     Parameters
     ----------
-    data : the splits ``train``, ``validation`` and ``test``
-    settings : see ``SETTINGS``, ``COMMON`` and ``Training``
+    settings : see ``SETTINGS``, ``COMMON`` and ``Training``; ``model`` is a name that ``build``
+        knows, and ``seed`` draws the first weights, the order of the batches and dropout
     folder : where the checkpoint is, or will be
     every : int, steps between two checkpoints
 
@@ -75,92 +99,79 @@ class Translation:
 
     def __init__(
         self,
-        data: dict[str, Pairs],
+        corpus: Corpus,
         settings: dict[str, Any],
         device: torch.device,
         folder: Path,
         every: int = 200,
     ) -> None:
-        self.data = data
-        both = [*data["train"].source, *data["train"].target]
-        self.subwords = Subwords.train(both, settings["vocab_size"])
-        self.pairs = {split: encode_pairs(self.subwords, *part) for split, part in data.items()}
-        self.settings = settings | {
-            "data": _fingerprint(data),
-            "vocabulary": _fingerprint(self.pairs),
-            "torch": str(torch.__version__),
-            "threads": torch.get_num_threads() if device.type == "cpu" else None,
-            "processes": place()[1],
-            "code": code_hash(build, Training),  # what makes the weights
-        }
+        self.corpus = corpus
+        self.settings = settings | stamps(corpus, device)
         torch.manual_seed(settings["seed"])
-        self.model = build(self.subwords.size, settings).to(device)
+        self.model = build(corpus.subwords.size, settings, settings["model"]).to(device)
         file = folder / "checkpoint.pt"
-        self.training = Training(self.model, self.pairs["train"], self.settings, file, every)
+        self.training = Training(self.model, corpus.pairs["train"], self.settings, file, every)
 
-    def run(self) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    def run(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Train, choose weights on the validation split, and translate the test split once.
+
+        What the test found is kept in the checkpoint, and tested again only where the code of the
+        test is another.
 
         Returns
         -------
-        tables : "epochs" (a row for each) and "test" (one row)
-        settings : those given, and what was found on the way: sizes, seconds, how BLEU is counted
+        epochs : a row for each
+        test : what was found at the end, and what the training took
         """
-        model, training, settings = self.model, self.training, self.settings
-        if training.finished:
-            print("The checkpoint is that of a finished training: only the test is run.")
-        history = pd.DataFrame(training.run(self.validate))
-        row = choose(model, training, self.validate)
+        training, code = self.training, code_hash(Translation)
+        epochs = training.run(self.validate)
+        if training.state["test"].get("code") != code:
+            training.state["test"] = self.test() | {"code": code}
+            training.save()
+        took = {key: training.state[key] for key in ("seconds", "core_seconds", "resumed")}
+        return epochs, training.state["test"] | {f"train_{key}": took[key] for key in took}
+
+    def validate(self, model: Translator) -> dict[str, float]:
+        """Give the loss and the BLEU of greedy decoding on the validation split."""
+        ours, pairs = as_ours(model), self.corpus.pairs["validation"]
+        texts = translate(ours, self.corpus.subwords, pairs)
+        bleu = score(texts, self.corpus.data["validation"].target).bleu
+        return {"loss": mean_loss(ours, pairs), "bleu": bleu}
+
+    def test(self) -> dict[str, Any]:
+        """Give what the chosen weights score on the test split, and how that was counted."""
+        row, settings = self.choose(), self.settings
         start = time.perf_counter()
         beams, penalty = settings["beams"], settings["length_penalty"]
-        texts = translate(model, self.subwords, self.pairs["test"], beams, penalty)
+        pairs = self.corpus.pairs["test"]
+        texts = translate(as_ours(self.model), self.corpus.subwords, pairs, beams, penalty)
         row["seconds"] = time.perf_counter() - start
-        cased, lower = (score(texts, self.data["test"].target, fold) for fold in (False, True))
-        row |= {"bleu": cased.bleu, "bleu_lowercase": lower.bleu}
-        found = {
-            "parameters": sum(weights.numel() for weights in model.parameters()),
-            "signature": cased.signature,
-            "signature_lowercase": lower.signature,
-            "pairs": {split: len(part) for split, part in self.pairs.items()},
-            "train_seconds": training.state["seconds"],
-            "train_core_seconds": training.state["core_seconds"],
-            "resumed": training.state["resumed"],
-        }
-        return {"epochs": history, "test": pd.DataFrame([row])}, settings | found
+        found = score(texts, self.corpus.data["test"].target)._asdict()
+        return row | found | {"parameters": sum(w.numel() for w in self.model.parameters())}
 
-    def validate(self, model: Transformer) -> dict[str, float]:
-        """Give the loss and the BLEU of greedy decoding on the validation split."""
-        texts = translate(model, self.subwords, self.pairs["validation"])
-        bleu = score(texts, self.data["validation"].target).bleu
-        return {"loss": mean_loss(model, self.pairs["validation"]), "bleu": bleu}
+    def choose(self) -> dict[str, Any]:
+        """Load the best epoch's weights or the last epochs' mean: by BLEU on validation."""
+        found: dict[str, tuple[dict[str, float], dict[str, Tensor]]] = {}
+        for name, weights in {
+            "the best epoch": self.training.state["best"],
+            f"the mean of the last {len(self.training.state['last'])}": self.training.average(),
+        }.items():
+            self.model.load_state_dict(weights)
+            found[name] = self.validate(self.model), weights
+        best = max(found, key=lambda name: found[name][0]["bleu"])
+        self.model.load_state_dict(found[best][1])
+        values = {f"validation_{key}": value for key, value in found[best][0].items()}
+        return {"weights": best, **values}
 
 
-def build(vocab_size: int, settings: dict[str, Any]) -> Transformer:
-    """Make the model, whose attention is ``utils.attention.MultiHeadAttention``."""
-    return Transformer(
-        vocab_size,
-        settings["embed_dim"],
-        settings["num_heads"],
-        settings["hidden_dim"],
-        settings["num_layers"],
-        settings["dropout"],
-        norm_first=True,
-    )
-
-
-def choose(model: Transformer, training: Training, validate: Validate) -> dict[str, Any]:
-    """Give the model the best epoch's weights or the last epochs' mean: by BLEU on validation."""
-    found: dict[str, tuple[dict[str, float], dict[str, Tensor]]] = {}
-    for name, weights in {
-        "the best epoch": training.state["best"],
-        f"the mean of the last {len(training.state['last'])} epochs": training.average(),
-    }.items():
-        model.load_state_dict(weights)
-        found[name] = validate(model), weights
-    best = max(found, key=lambda name: found[name][0]["bleu"])
-    model.load_state_dict(found[best][1])
-    values = {f"validation_{key}": value for key, value in found[best][0].items()}
-    return {"weights": best, **values}
+def stamps(corpus: Corpus, device: torch.device) -> dict[str, Any]:
+    """Give what else the weights depend on: data, versions, processes and code."""
+    return corpus.fingerprints() | {
+        "torch": str(torch.__version__),
+        "threads": torch.get_num_threads() if device.type == "cpu" else None,
+        "processes": place()[1],
+        "code": code_hash(build, Training),  # what makes the weights
+    }
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""Multi30k from a folder, one clear error where it cannot be had, and BLEU as sacrebleu counts."""
+"""Multi30k from a folder, one clear error where it cannot be had, and sacrebleu's scores."""
 
 import pytest
 from datasets import Dataset
@@ -46,19 +46,31 @@ def test_an_empty_sentence_or_split(monkeypatch, change):
         load_pairs()
 
 
-def test_bleu_is_sacrebleus():
+def test_scores_are_sacrebleus():
     sacrebleu = pytest.importorskip("sacrebleu")
     references = ["Ein roter Hund schläft in der Sonne.", "Der Kahn liegt nachts am Meer."]
     found = multi30k.score(references, references)
-    assert found.bleu == pytest.approx(100)
-    assert found.signature.endswith(f"version:{sacrebleu.__version__}")
-    assert "tok:13a" in found.signature
+    assert found[:3] == pytest.approx((100, 100, 100))
+    for signature in found.signatures.values():
+        assert signature.endswith(f"version:{sacrebleu.__version__}")
+    assert "tok:13a" in found.signatures["bleu"]
+    assert "nc:6|nw:0" in found.signatures["chrf"], "characters alone, no words"
     worse = ["Ein roter Hund schläft in der Nacht.", "Der Kahn liegt nachts am Meer."]
-    expected = sacrebleu.corpus_bleu(worse, [references]).score
-    assert multi30k.score(worse, references).bleu == pytest.approx(expected)
-    assert 0 < expected < 100
-    lower = [text.lower() for text in references]
-    assert multi30k.score(lower, references).bleu < 100
-    folded = multi30k.score(lower, references, lowercase=True)
-    assert folded.bleu == pytest.approx(100)
-    assert "case:lc" in folded.signature
+    found = multi30k.score(worse, references)
+    assert found.bleu == pytest.approx(sacrebleu.corpus_bleu(worse, [references]).score)
+    assert found.chrf == pytest.approx(sacrebleu.corpus_chrf(worse, [references]).score)
+    assert 0 < found.bleu < 100
+    lower = multi30k.score([text.lower() for text in references], references)
+    assert lower.bleu < 100
+    assert lower.bleu_lowercase == pytest.approx(100)
+    assert "case:lc" in lower.signatures["bleu_lowercase"]
+
+
+def test_an_ending_costs_less_in_characters_than_in_words():
+    pytest.importorskip("sacrebleu")
+    references = ["Ein roter Hund schläft in der Sonne.", "Der Kahn liegt nachts am Meer."]
+    ending, word = ([f"Ein {red} Hund schläft in der Sonne.", references[1]]
+                    for red in ("roten", "blauer"))  # fmt: skip
+    ending, word = multi30k.score(ending, references), multi30k.score(word, references)
+    assert ending.bleu == pytest.approx(word.bleu)
+    assert ending.chrf > word.chrf + 2

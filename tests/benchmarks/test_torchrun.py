@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,8 @@ def test_two_machines_translate_together(machines, multi30k_folder, tmp_path):
     assert said[1][0] == ""
     assert "training:" in said[0][1]
     assert "training:" not in said[1][1]
-    found = checkpoint(tmp_path / "0")
-    assert found["settings"]["processes"] == 2
+    for seed, name in product(range(3), ("ours", "torch.nn")):
+        found = checkpoint(tmp_path / "0" / f"seed-{seed}-{name}")
+        assert found["settings"]["processes"] == 2
+        assert found["test"]["chrf"] >= 0
     assert not (tmp_path / "1").exists()

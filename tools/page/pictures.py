@@ -191,6 +191,17 @@ def growing_cache() -> str:
     return rows + "".join(dot(14, 11 + 15 * i, 4, "ink") for i in range(4))
 
 
+def shared_heads() -> str:
+    """Draw two processes with two heads each, and the one bar where their parts are added."""
+    frames = box(14, 4, 60, 38, "line", round=4) + box(86, 4, 60, 38, "line", round=4)
+    heads = "".join(
+        box(x, 11, 20, 24, kind, strength)
+        for x, kind, strength in ((21, "a", 1), (47, "a", 0.55), (93, "b", 1), (119, "b", 0.55))
+    )
+    down = "".join(path(f"M{x} 42V58", "ink") for x in (44, 116))
+    return frames + heads + down + box(14, 58, 132, 10, "ink")
+
+
 def real_heads() -> str:
     """Draw 72 heads: how much each gives to the next word (blue) and the one before (orange)."""
     return "".join(
@@ -199,6 +210,16 @@ def real_heads() -> str:
         for h, (ahead, back) in enumerate(heads)
         for kind, faint in [("a" if ahead > back else "b", min(1, 0.25 + 1.5 * max(ahead, back)))]
     )
+
+
+def crossing() -> str:
+    """Draw two curves over a growing number of labels; the one that starts lower ends higher."""
+    pretrained = path("M12 44C40 20 70 15 148 13", "a", 3)
+    counted = path("M12 62C44 20 74 11 148 6", "b", 3)
+    labels = "".join(
+        box(x, 66, w, 4, "ink", 1, 1) for x, w in ((12, 3), (38, 8), (72, 18), (116, 32))
+    )
+    return pretrained + counted + dot(12, 44, 4, "a") + dot(12, 62, 4, "b") + labels
 
 
 def two_towers() -> str:
@@ -269,7 +290,12 @@ PICTURES: dict[str, tuple[Draw, str]] = {
     "fast-attention": (cheaper, "Five bars: the time of a step falls with each change"),
     "long-sequences": (tiles, "A matrix of weights of which one tile is computed"),
     "decoding": (growing_cache, "Four steps; each reads one column more and adds its own"),
+    "many-processes": (shared_heads, "Two processes with two heads each, and one sum below"),
     "real-weights": (real_heads, "72 heads as dots: larger where more goes to a neighbour"),
+    "what-is-pretraining-worth": (
+        crossing,
+        "Two curves that cross: the one that starts lower wins",
+    ),
     "encoder-decoder": (two_towers, "Three blocks that read, and three that ask them and write"),
     "four-libraries": (four_alike, "One small matrix four times, with signs of equality"),
     "other-ways-to-score": (hills, "A straight line, highest at its end, beside a hill"),

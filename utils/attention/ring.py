@@ -2,8 +2,8 @@
 
 Each process holds a slice of the queries, keys and values. It attends to the keys that it has, and
 passes them on to the next process while it does so; after P steps its queries have seen all keys,
-and no process has ever held more than two slices of them. What a step gives is a partial attention;
-``merge_attention`` puts the parts together.
+and no process holds more than three slices of them: its own, those at hand and those that come.
+What a step gives is a partial attention; ``merge_attention`` puts the parts together.
 
 With a causal mask, the process with the last slice would work most, and the others wait for it. So
 the sequence is cut into 2 P pieces, and process r takes two, the pieces r and 2 P - 1 - r

@@ -25,4 +25,6 @@ from utils.checks.ch12 import *
 from utils.checks.ch13 import *
 from utils.checks.ch14 import *
 from utils.checks.ch15 import *
+from utils.checks.ch16 import *
+from utils.checks.ch17 import *
 from utils.checks.claims import *

@@ -1,249 +1,250 @@
-"""Checks of chapter 14: norms, blocks, names of weights, what heads do, and vectors of texts.
+"""Checks of chapter 14: where processes have to talk, and what each of them does.
 
-Shapes: B texts, T tokens, H heads, D numbers a token or a vector, N known texts, M asked ones.
+The processes are imitated by threads, which hand each other tensors as processes would.
+
+Shapes: N processes, B sequences, T tokens, D the model's width.
 """
 
-import math
 from collections.abc import Callable, Sequence
+from threading import Barrier, Thread
+from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from utils.checks.comparing import Code, FaultError, call, check, compare, compare_numbers, normal
-from utils.checks.mistakes import wrong_means
-from utils.models import UNUSED, WEIGHT_NAMES
+from utils.attention import merge_attention, partial_attention
+from utils.checks.comparing import Code, FaultError, as_number, call, check, compare, normal
+from utils.checks.mistakes import soft
 
 __all__ = [
-    "encoder_block",
-    "exact_p_value",
-    "first_of_kind",
-    "nearest_class",
-    "new_name",
-    "offset_share",
-    "rms_norm",
+    "balanced_ring",
+    "mean_gradient",
+    "placed_all_reduce",
+    "ring_of_parts",
 ]
 
-N, M, C, D = 24, 360, 3, 5  # known texts, asked texts, classes, numbers of a vector
-Part = Callable[[Tensor], Tensor]
+PATIENCE = 5.0  # seconds that one waits for the others
+JUST_COME = "pass on what has just come, and not your own again."
+ALONE = "the processes wait for one another: all must call it equally often, in the same order."
 
 
 @check
-def rms_norm(function: Code) -> None:
-    """Check ``function(x, weight, eps)``: each token of (B, T, D) brought to size one, same shape.
+def placed_all_reduce(function: Code) -> None:
+    """Check ``function(heads, w_o, b_o, all_reduce)``: from a process's own heads to the output.
 
-    ``weight`` is (D,); ``eps`` is added to the mean of the squares. No mean is subtracted.
-
-    Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization".
+    ``heads`` is (B, T, D / N), the heads of this process side by side, ``w_o`` (D, D / N) its
+    columns of the last projection and ``b_o`` (D,) the whole bias. ``all_reduce(x)`` gives, and
+    leaves in ``x``, the sum over all processes. The result is the layer's output, (B, T, D), in
+    every process.
     """
-    draw = normal(13)
-    for shape, eps in [((2, 5, 6), 0.1), ((3, 4, 4), 1e-5), ((1, 3, 8), 1.0)]:
-        x = 3 + 2 * draw(shape)
-        weight = 1 + draw(shape[-1])
-        squares = x.pow(2).mean(-1, keepdim=True)
-        tokens = x.pow(2).mean(1, keepdim=True)
-        expected, centred = x / (squares + eps).sqrt(), F.layer_norm(x, shape[-1:], eps=eps)
-        by_sum, by_tokens = (x / (size + eps).sqrt() for size in (squares * shape[-1], tokens))
-        mistakes = {
-            "the mean is subtracted, as in layer norm; RMSNorm keeps it.": centred,
-            "it is divided by the sum's root; take the mean of the squares.": by_sum,
-            "eps stands inside the root, beside the mean.": x / (squares.sqrt() + eps),
-            "eps is missing.": x / squares.sqrt(),
-            "it is divided by the mean of the squares; divide by its root.": x / (squares + eps),
-            "it is normalised over the tokens; take the numbers of each.": by_tokens,
-            "it is not divided by anything.": x,
-        }
-        mistakes = {said: weight * wrong for said, wrong in mistakes.items()}
-        mistakes["the weight is missing."] = expected
-        got = call(function, x.clone(), weight.clone(), eps)
-        compare(got, weight * expected, f"for eps = {eps}, the result", mistakes, atol=1e-4)
+    for N, D in [(2, 8), (3, 6)]:
+        draw = normal(N)
+        heads, w_o, b_o = draw(2, 5, D), draw(D, D), draw(D)
+        cut_heads, cut_w = heads.chunk(N, dim=-1), w_o.chunk(N, dim=-1)
+        group = _Group(N)
+        results = group.call(
+            function,
+            [
+                (h.clone(), w.clone(), b_o.clone(), group.adder(rank))
+                for rank, (h, w) in enumerate(zip(cut_heads, cut_w, strict=True))
+            ],
+        )
+        parts = [h @ w.T for h, w in zip(cut_heads, cut_w, strict=True)]
+        whole, added = heads @ w_o.T, torch.stack(cut_heads).sum(dim=0)
+        for rank, result in enumerate(results):
+            mistakes = {
+                "the parts are not added up: call all_reduce.": parts[rank] + b_o,
+                "the bias is in the sum once for each process; add it once, to the sum.": (
+                    whole + N * b_o
+                ),
+                "the bias is missing.": whole,
+                "this is the mean of the parts; the output is their sum.": whole / N + b_o,
+                "the heads are added up before the projection. Heads of two processes are "
+                "different things: project first, each by its own columns.": (
+                    added @ cut_w[rank].T + b_o
+                ),
+                "the output is added up again; one all-reduce has done it.": N * whole + b_o,
+            }
+            compare(result, whole + b_o, f"the output in process {rank} of {N}", mistakes)
+        group.refuse_more(2 * 5 * D, "right, but {given:,} numbers go through it; {enough:,} do.")
 
 
 @check
-def encoder_block(function: Code) -> None:
-    """Check ``function(x, attend, feed_forward, first, second, norm_first)``: a block's output.
+def ring_of_parts(function: Code) -> None:
+    """Check ``function(q, k, v, N, pass_on)``: attention to keys that live in N processes.
 
-    ``attend``, ``feed_forward`` and the norms ``first`` and ``second`` are functions from (B, T, D)
-    to (B, T, D). With ``norm_first`` a norm stands before each part, else after each sum.
+    ``q``, ``k``, ``v`` are (T / N, D_head), this process's own. ``pass_on(x)`` hands a tensor, or a
+    list of them, to the next process, and gives what the one before handed over. The result is the
+    output for the process's own queries, (T / N, D_head), without a mask.
     """
-    draw = normal(13)
-    x = draw(2, 5, 4)
-    mix, matrix = draw(2, 4, 4)
-
-    def attend(y: Tensor) -> Tensor:
-        return (y @ mix).cumsum(1)
-
-    def feed_forward(y: Tensor) -> Tensor:
-        return (y @ matrix).relu()
-
-    def first(y: Tensor) -> Tensor:
-        return F.layer_norm(y, (4,)) + 0.3
-
-    def second(y: Tensor) -> Tensor:
-        return 2 * F.layer_norm(y, (4,)) - 0.2
-
-    def block(
-        pre: bool,
-        parts: Sequence[Part] = (attend, feed_forward),
-        norms: Sequence[Part] = (first, second),
-        keep: str = "sum",
-    ) -> Tensor:
-        y = x
-        for part, norm in zip(parts, norms, strict=True):
-            kept = {"sum": y, "nothing": 0 * y, "start": x, "normed": norm(y)}[keep]
-            y = kept + part(norm(y)) if pre else norm(kept + part(y))
-        return y
-
-    for pre in (False, True):
-        mistakes = {
-            "this is pre-norm and post-norm the wrong way round.": block(not pre),
-            "the residuals are missing: add what came in.": block(pre, keep="nothing"),
-            "the second sum takes what the first made, not the first x.": block(pre, keep="start"),
-            "the sum keeps x itself, not the normed x.": block(pre, keep="normed"),
-            "first and second are swapped.": block(pre, norms=(second, first)),
-            "attention comes first.": block(pre, parts=(feed_forward, attend)),
-            "there is no norm.": block(pre, norms=(Tensor.clone, Tensor.clone)),
-            "the feed-forward part is missing.": block(pre, (attend,), (first,)),
-        }
-        got = call(function, x.clone(), attend, feed_forward, first, second, pre)
-        compare(got, block(pre), f"{'pre' if pre else 'post'}-norm: the output", mistakes)
+    for N in (3, 4):
+        q, k, v = normal(N)(3, N * 3, 4)
+        slices = q_s, k_s, v_s = [x.chunk(N) for x in (q, k, v)]
+        group = _Group(N)
+        inputs = [
+            (*(x[rank].clone() for x in slices), N, group.neighbour(rank)) for rank in range(N)
+        ]
+        results = group.call(function, inputs)
+        whole = soft(q @ k.T / 2) @ v
+        for rank, result in enumerate(results):
+            mine, own = range(rank * 3, rank * 3 + 3), [rank] * N
+            come = [rank - step for step in range(N)]
+            again = [rank, *[rank - 1] * (N - 1)]
+            outputs = torch.stack([partial_attention(q_s[rank], k_s[i], v_s[i])[0] for i in come])
+            mistakes = {
+                "these queries have seen their own process's keys alone: pass keys on.": outputs[0],
+                "this is the plain mean of the parts; each counts by its log-sum-exp.": (
+                    outputs.mean(dim=0)
+                ),
+                "the parts are added as they are; merge_attention weighs them.": outputs.sum(dim=0),
+                "only the keys that came last are in it; merge all parts.": outputs[-1],
+            }
+            for said, keys, values in [
+                ("your own keys are not in it; begin with them.", come[1:], come[1:]),
+                (f"the neighbour's keys came every time: {JUST_COME}", again, again),
+                ("the values stay your own: pass them on with their keys.", come, own),
+                ("the keys stay your own: pass them on with their values.", own, come),
+                (
+                    "the last slice has not come yet: N parts need N - 1 passes.",
+                    come[:-1],
+                    come[:-1],
+                ),
+            ]:
+                parts = [
+                    partial_attention(q_s[rank], k_s[i], v_s[j])
+                    for i, j in zip(keys, values, strict=True)
+                ]
+                mistakes[said] = merge_attention(parts)[0]
+            compare(result, whole[mine], f"the output in process {rank} of {N}", mistakes)
+        enough = (N - 1) * 2 * 3 * 4
+        more = "right, but {given:,} numbers leave a process; N - 1 passes of its slice, {enough:,}"
+        group.refuse_more(enough, f"{more}, are enough.")
 
 
 @check
-def new_name(function: Code) -> None:
-    """Check ``function(old)``: from a published name of a tensor, a str, to that in our model.
+def balanced_ring(function: Code) -> None:
+    """Check ``function(T, N)``: which tokens each process holds, so that all do as much.
 
-    None stands for a tensor that our model has no place for.
+    The result is a list of N lists, or a tensor (N, T / N), of positions. Query t sees the keys 0
+    to t. Each token has one place, and all have as many tokens and as many pairs.
     """
-    names: dict[str, str | None] = dict.fromkeys(UNUSED) | WEIGHT_NAMES
-    for old, new in names.items():
-        got = call(function, old)
-        if got != new:
-            place = f"is called {new}" if new else "has no place, so return None,"
-            raise FaultError(f"{old} {place} in our model; you return {got!r}.")
+    for T, N in [(8, 2), (16, 4), (24, 3)]:
+        result = call(function, T, N)
+        try:
+            held = [sorted(int(t) for t in row) for row in result]
+        except (TypeError, ValueError):
+            said = "your function should return positions, a list for each process."
+            raise FaultError(said) from None
+        where = f"for T = {T}, N = {N}"
+        if len(held) != N:
+            raise FaultError(f"{where} there are {len(held)} lists; there should be one a process.")
+        if sorted(t for row in held for t in row) != list(range(T)):
+            raise FaultError(f"{where} some token has no place, or two: each needs one.")
+        if len(set(map(len, held))) > 1:
+            sizes = ", ".join(str(len(row)) for row in held)
+            raise FaultError(
+                f"{where} the processes hold {sizes} tokens; all should hold {T // N}."
+            )
+        pairs = [sum(t + 1 for t in row) for row in held]
+        pieces = [set(range(i, i + T // (2 * N))) for i in range(0, T, T // (2 * N))]
+        if len(set(pairs)) > 1:
+            said = f"{where} the processes compute {', '.join(map(str, pairs))} pairs"
+            if held == [list(range(r * T // N, (r + 1) * T // N)) for r in range(N)]:
+                said += ": the last slice sees nearly all. Give each an early and a late part"
+            elif held == [list(range(r, T, N)) for r in range(N)]:
+                said += ": with every N-th token the last is a little ahead of the first, each time"
+            elif held == [sorted(pieces[r] | pieces[N + r]) for r in range(N)]:
+                said += ": count the late pieces from the end; the first goes with the last"
+            raise FaultError(f"{said}.")
 
 
 @check
-def offset_share(function: Code) -> None:
-    """Check ``function(weights, padding, offset)``: what each head gives to a neighbour, (H,).
+def mean_gradient(function: Code) -> None:
+    """Check ``function(gradient, n, all_reduce)``: gradients of batches that differ in size.
 
-    ``weights`` is (B, H, T, T), ``padding`` (B, T) with True = padding. The mean, over all queries
-    t of all texts for which query and key t + offset are real tokens, of the weight on that key.
+    ``gradient`` is (D,), that of the mean loss over this process's ``n`` examples.
+    ``all_reduce(x)`` gives the sum over all processes, of a tensor or a number. The result is the
+    gradient of the mean over all examples, (D,).
     """
-    draw = normal(13)
-    lengths = torch.tensor([6, 3, 5])
-    padding = torch.arange(6) >= lengths.unsqueeze(1)  # (B, T)
-    for offset in (1, -1, 2, 0):
-        scores = 2 * draw(3, 4, 6, 6)
-        weights = scores.masked_fill(padding[:, None, None], -math.inf).softmax(-1)
-        on_key = weights.diagonal(offset, 2, 3)  # (B, H, T - |offset|)
-        behind = weights.diagonal(-offset, 2, 3)
-        real = (~padding.unsqueeze(1) & ~padding.unsqueeze(2)).diagonal(offset, 1, 2)
-        counts = real.unsqueeze(1)  # (B, 1, T - |offset|)
-        by_text, queries = (on_key * counts).sum(2), counts.sum(2)  # (B, H), (B, 1)
-        expected = by_text.sum(0) / queries.sum()
-        mistakes = wrong_means(on_key, counts, "padding", dim=(0, 2)) | {
-            "it looks the wrong way; the key is t + offset.": (
-                (behind * counts).sum((0, 2)) / queries.sum()
-            ),
-            "this is a mean of the texts' means; take all queries.": (by_text / queries).mean(0),
-            "the heads are averaged; give a number for each.": expected.mean(),
-        }
-        got = call(function, weights.clone(), padding.clone(), offset)
-        compare(got, expected, f"for offset {offset}, the result", mistakes)
+    for sizes in ([3, 1], [8, 2, 5]):
+        N, total = len(sizes), sum(sizes)
+        gradients = normal(N)(N, 4)
+        group = _Group(N)
+        inputs = [(gradients[r].clone(), n, group.adder(r)) for r, n in enumerate(sizes)]
+        weighed = (gradients * torch.tensor(sizes).unsqueeze(1)).sum(dim=0)
+        for rank, result in enumerate(group.call(function, inputs)):
+            mistakes = {
+                "this is the mean of the means: an example in a small batch counts more. Weigh "
+                "each process by its n.": gradients.mean(dim=0),
+                "this is the sum of the gradients; it grows with the processes.": gradients.sum(0),
+                "these are sums over the examples; divide by how many there are in all.": weighed,
+                "not weighed: multiply each gradient by its n first.": gradients.sum(0) / total,
+                "divided by the number of processes; divide by that of all examples.": weighed / N,
+                "divided by your own n; the sum is over all processes.": weighed / sizes[rank],
+                "the gradients are not added up: call all_reduce.": gradients[rank],
+                "weighed, and not added up: call all_reduce on the gradient too.": (
+                    gradients[rank] * sizes[rank] / total
+                ),
+            }
+            compare(result, weighed / total, f"the gradient in process {rank}", mistakes)
 
 
-@check
-def exact_p_value(function: Code) -> None:
-    """Check ``function(first, second)``: how often a fair coin splits so unevenly, or more so.
+class _Group:
+    """Threads that talk as processes do; what each hands over is counted."""
 
-    ``first`` and ``second`` are ints: on so many articles one of two methods alone is right. The
-    result is the probability that ``first + second`` tosses of a fair coin fall at least as
-    unevenly, to either side; it is 1 if there are no tosses. That is McNemar's test, exact.
-    """
-    for first, second in [(4, 1), (1, 4), (15, 7), (2, 30), (0, 5), (3, 3), (1, 2), (0, 0)]:
-        n, few = first + second, min(first, second)
-        tail = sum(math.comb(n, k) for k in range(few + 1)) / 2**n
-        square = (first - second) ** 2 / n if n else 0.0
-        mistakes = {
-            "only one side is counted; as uneven to the other side counts too.": tail,
-            "this is this split alone; add the more uneven ones.": 2 * math.comb(n, few) / 2**n,
-            "this split itself is left out.": 2 * (tail - math.comb(n, few) / 2**n),
-            "this is the approximation by chi-squared.": math.erfc(math.sqrt(square / 2)),
-            "a probability is at most 1; an even split is counted twice.": 2 * tail,
-            "these are the ways; divide by all 2 ** n of them.": 2 * tail * 2**n,
-        }
-        what, right = f"exact_p_value({first}, {second})", min(1.0, 2 * tail)
-        compare_numbers([(call(function, first, second), right, what, mistakes)])
+    def __init__(self, N: int) -> None:
+        self.N, self.barrier = N, Barrier(N, timeout=PATIENCE)
+        self.slots: list[Any] = [None] * N
+        self.given = [0] * N
 
+    def call(self, function: Code, inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call the function in all of them, and give what each returned."""
+        results: list[Any] = [None] * self.N
+        faults: list[FaultError] = []
 
-@check
-def nearest_class(function: Code) -> None:
-    """Check ``function(vectors, labels, asked)``: the class whose mean vector points most alike.
+        def work(rank: int) -> None:
+            try:
+                results[rank] = call(function, *inputs[rank])
+            except FaultError as fault:
+                faults.append(fault)
+                self.barrier.abort()  # nobody waits for this one
 
-    ``vectors`` is (N, D), each of length one, ``labels`` (N,) from 0 to C - 1, every class among
-    them, and ``asked`` (M, D), each of length one. The result is (M,), int64: the class with the
-    largest cosine between a text and the mean of the class's vectors.
-    """
-    generator = torch.Generator().manual_seed(13)
-    labels = torch.cat([torch.zeros(14), torch.ones(7), 2 * torch.ones(3)]).long()  # (N,)
-    labels = labels[torch.randperm(N, generator=generator)]
-    spread = torch.tensor([2.0, 1.0, 0.3])[labels].unsqueeze(1)  # classes wide and narrow
-    middles = torch.randn(C, D, generator=generator)
-    noise = torch.randn(N, D, generator=generator)
-    vectors = F.normalize(middles[labels] + spread * noise, dim=-1)
-    asked = F.normalize(torch.randn(M, D, generator=generator), dim=-1)
-    own = F.one_hot(labels, C).float().T  # (C, N)
-    means = own @ vectors / own.sum(dim=1, keepdim=True)  # (C, D)
+        threads = [Thread(target=work, args=(rank,)) for rank in range(self.N)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for fault in sorted(faults, key=lambda fault: "BrokenBarrierError" in str(fault)):
+            raise FaultError(ALONE) if "BrokenBarrierError" in str(fault) else fault
+        return results
 
-    directions = F.normalize(means, dim=-1)
+    def adder(self, rank: int) -> Callable[[Any], Any]:
+        """Give what one process calls to add up: it works in place, and gives the sum."""
 
-    def best(weights: Tensor, asked: Tensor = asked) -> Tensor:
-        return (asked @ weights.T).argmax(dim=-1)
+        def all_reduce(x: Any) -> Any:
+            every = self._exchange(rank, x.clone() if isinstance(x, Tensor) else x)
+            if not isinstance(x, Tensor):
+                return sum(as_number(number, "what is added up") for number in every)
+            if any(not isinstance(y, Tensor) or y.shape != x.shape for y in every):
+                raise FaultError("the processes add up tensors of different shapes.")
+            return x.copy_(torch.stack(every).sum(dim=0))
 
-    mistakes = {
-        "the sums are compared, so large classes win: take means.": best(own @ vectors),
-        "divide each mean by its length, or classes whose texts are alike win.": best(means),
-        "this is the class of the nearest text; take means first.": labels[best(vectors)],
-        "this is the least similar class; take the largest cosine.": best(-directions),
-        "these are cosines; give the class, the index of the largest.": asked @ directions.T,
-        "this asks about the known texts; ask about `asked`.": best(directions, vectors),
-    }
-    expected = best(directions)
-    got = call(function, vectors.clone(), labels.clone(), asked.clone())
-    compare(got, expected, "the result", mistakes)
+        return all_reduce
 
+    def neighbour(self, rank: int) -> Callable[[Any], Any]:
+        """Give what one process calls to hand something on."""
+        return lambda x: self._exchange(rank, x)[rank - 1]
 
-@check
-def first_of_kind(function: Code) -> None:
-    """Check ``function(vectors, labels)``: how far down a text's list is the first of its kind.
+    def _exchange(self, rank: int, x: Any) -> list[Any]:
+        tensors = x if isinstance(x, tuple | list) else [x]
+        self.given[rank] += sum(y.numel() if isinstance(y, Tensor) else 1 for y in tensors)
+        self.slots[rank] = x
+        self.barrier.wait()  # all have come
+        every = list(self.slots)
+        self.barrier.wait()  # all have read
+        return every
 
-    ``vectors`` is (N, D), each of length one, ``labels`` (N,), each at least twice. The result is
-    (N,), int64: with the other texts ordered by the cosine, the nearest first, the place of the
-    first that has the text's own label. The nearest text has place 1.
-    """
-    generator = torch.Generator().manual_seed(13)
-    labels = torch.arange(N) % C
-    vectors = torch.randn(C, D, generator=generator)[labels]
-    vectors = F.normalize(vectors + torch.randn(N, D, generator=generator), dim=-1)
-    cosines, itself = vectors @ vectors.T, torch.eye(N)  # (N, N)
-
-    def place(scores: Tensor, alike: bool = True) -> Tensor:
-        order = scores.argsort(dim=1, descending=True)
-        same = (labels[order] == labels.unsqueeze(1)) == alike
-        return same.long().argmax(dim=1) + 1
-
-    others = cosines - 3 * itself
-    expected = place(others)
-    mistakes = {
-        "every text is its own nearest: leave it out.": place(cosines),
-        "the nearest text has place 1, not 0.": expected - 1,
-        "leave the text itself out before you count the places.": expected + 1,
-        "the least similar texts come first here.": place(-cosines - 3 * itself),
-        "this is the first of another kind; look for the same label.": place(others, alike=False),
-        "this is the number of the text that was found; give its place in the list.": (
-            others - 9 * (labels != labels.unsqueeze(1))
-        ).argmax(dim=1),
-    }
-    got = call(function, vectors.clone(), labels.clone())
-    compare(got, expected, "the result", mistakes)
+    def refuse_more(self, enough: float, said: str) -> None:
+        """Raise ``FaultError`` where a process handed over more numbers than are needed."""
+        if max(self.given) > enough:
+            raise FaultError(said.format(given=max(self.given), enough=enough))

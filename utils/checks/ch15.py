@@ -1,188 +1,250 @@
-"""Checks of chapter 15: cross-attention, smoothed loss, a step of beam search, what looks ahead.
+"""Checks of chapter 15: norms, blocks, names of weights, what heads do, and vectors of texts.
 
-Shapes: B pairs, T tokens of the target, S of the source, D = the width, V = the vocabulary.
+Shapes: B texts, T tokens, H heads, D numbers a token or a vector, N texts.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from utils.checks.comparing import (
-    Code,
-    FaultError,
-    call,
-    check,
-    compare,
-    compare_numbers,
-    normal,
-    require_parts,
-)
-from utils.checks.mistakes import soft, wrong_attention, wrong_means
+from utils.checks.comparing import Code, FaultError, call, check, compare, normal
+from utils.checks.mistakes import wrong_means
+from utils.models import UNUSED, WEIGHT_NAMES
 
-__all__ = ["beam_step", "cross_attention", "looks_ahead", "smoothed_loss"]
+__all__ = [
+    "encoder_block",
+    "first_of_kind",
+    "new_name",
+    "offset_share",
+    "rms_norm",
+]
 
-
-@check
-def cross_attention(function: Code) -> None:
-    """Check ``function(y, memory, w_q, w_k, w_v, padding)``: one head that reads another text.
-
-    ``y`` is (B, T, D), ``memory`` (B, S, D), the weights are (D, D_head), and ``padding`` is
-    (B, S), True = padding. The result is (B, T, D_head).
-    """
-    draw = normal(14)
-    for B, T, S, D, D_head in [(2, 3, 5, 6, 4), (3, 4, 4, 4, 2)]:
-        y, memory, weights = draw(B, T, D), draw(B, S, D), draw(3, D, D_head)
-        padding = torch.arange(S) >= S - 1 - torch.arange(B).unsqueeze(1)  # (B, S)
-        q, k, v = (x @ w for x, w in zip((y, memory, memory), weights, strict=True))
-        y_k, y_v = y @ weights[1], y @ weights[2]
-        allowed, root = ~padding.unsqueeze(1), D_head**0.5
-        mistakes = wrong_attention(q, k, v, allowed, "padding", D) | {
-            "the source asks; queries come from the target, keys and values from the source.": (
-                soft(memory @ weights[0] @ y_k.mT / root) @ y_v
-            ),
-            "the target attends to itself; keys and values come from the source.": (
-                soft(q @ y_k.mT / root) @ y_v
-            ),
-        }
-        got = call(function, y.clone(), memory.clone(), *weights.clone(), padding.clone())
-        compare(got, soft(q @ k.mT / root, allowed) @ v, "the output", mistakes)
+Part = Callable[[Tensor], Tensor]
 
 
 @check
-def smoothed_loss(function: Code) -> None:
-    """Check ``function(logits, labels, smoothing)``: the mean cross-entropy, smoothed.
+def rms_norm(function: Code) -> None:
+    """Check ``function(x, weight, eps)``: each token of (B, T, D) brought to size one, same shape.
 
-    ``logits`` is (B, T, V), ``labels`` (B, T) int64, where 0 is padding and does not count. The
-    result is a number, or a tensor of one.
+    ``weight`` is (D,); ``eps`` is added to the mean of the squares. No mean is subtracted.
+    Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization".
     """
-    generator, cases = torch.Generator().manual_seed(14), []
-    for smoothing in (0.1, 0.3, 0.0):
-        logits = 2 * torch.randn(3, 6, 7, generator=generator)
-        labels = torch.randint(1, 7, (3, 6), generator=generator)
-        labels[1, 4:], labels[2, 1:] = 0, 0
-        what = f"with smoothing {smoothing}, the loss"
-        got = call(function, logits.clone(), labels.clone(), smoothing)
-        log_p, counts = logits.flatten(0, 1).log_softmax(-1), labels.flatten() != 0
-        of_label = log_p.gather(1, labels.flatten().unsqueeze(1)).squeeze(1)
-
-        losses = F.cross_entropy(
-            logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing, reduction="none"
-        )  # (B * T,), of padding too
-        right = float(losses[counts].mean())
-        others = (log_p.sum(1) - of_label) / 6
-
-        def mean(label: float, share: float, spread: Tensor) -> float:
-            """Give the loss with this part for the label, and this one of what is ``spread``."""
-            return float(-(label * of_label + share * spread)[counts].mean())  # noqa: B023
-
-        mistakes = wrong_means(losses, counts, "padding", dim=0) | {
-            "the labels are not smoothed.": -of_label[counts].mean(),
-            "the share goes to the others alone; the label has part of it.": mean(
-                1 - smoothing, smoothing, others
-            ),
-            "the shares are exchanged: 1 - smoothing goes to the label.": (
-                mean(smoothing, 1 - smoothing, log_p.mean(1))
-            ),
-            "the sign is wrong: a loss is minus a log-probability.": -right,
-            "the share goes to each token; divide it by V.": mean(
-                1 - smoothing, smoothing, log_p.sum(1)
-            ),
-        }
-        cases.append((got, right, what, mistakes))
-    compare_numbers(cases, "{what} is {got:.3f} instead of {right:.3f}.", atol=1e-4)
-
-
-@check
-def beam_step(function: Code) -> None:
-    """Check ``function(sums, steps)``: the best of all continuations.
-
-    ``sums`` is (width,), ``steps`` (width, V), log-probabilities. The result is three tensors
-    (width,), best first: the new sums, the beginning each comes from, and the token it adds.
-    """
-    draw = normal(14)
-    for width, V in [(3, 5), (2, 9), (4, 4), (1, 6)]:
-        sums = 2 * draw(width) - 4
-        steps = draw(width, V).log_softmax(-1)
-        result = call(function, sums.clone(), steps.clone())
-        require_parts(result, 3, "three things: sums, beginnings and tokens")
-        everything = sums.unsqueeze(1) + steps
-        best, places = everything.flatten().topk(width)
-        greedy, _ = everything.max(1)
+    draw = normal(13)
+    for shape, eps in [((2, 5, 6), 0.1), ((3, 4, 4), 1e-5), ((1, 3, 8), 1.0)]:
+        x = 3 + 2 * draw(shape)
+        weight = 1 + draw(shape[-1])
+        squares = x.pow(2).mean(-1, keepdim=True)
+        tokens = x.pow(2).mean(1, keepdim=True)
+        expected, centred = x / (squares + eps).sqrt(), F.layer_norm(x, shape[-1:], eps=eps)
+        variance = x.var(-1, keepdim=True, correction=0)
+        sizes = (squares * shape[-1], tokens, squares.mean(), x.mean(-1, keepdim=True).pow(2))
+        by_sum, by_tokens, by_all, by_mean = (x / (size + eps).sqrt() for size in sizes)
+        by_length = x / (x.norm(dim=-1, keepdim=True) + eps)
         mistakes = {
-            "each beginning keeps its own best token; all candidates compete.": greedy,
-            "each beginning keeps one, sorted; all candidates compete.": greedy.sort(
-                descending=True
-            ).values,
-            "the sums so far are missing; add them.": steps.flatten().topk(width).values,
-            "these are the worst; keep the best.": (
-                everything.flatten().topk(width, largest=False).values
+            "the mean is subtracted, as in layer norm; RMSNorm keeps it.": centred,
+            "it is divided by the sum's root; take the mean of the squares.": by_sum,
+            "it is divided by the length; take the root of the mean of the squares.": by_length,
+            "this is the square of the mean; take the mean of the squares.": by_mean,
+            "there is one mean for all tokens; give each its own (dim=-1).": by_all,
+            "eps stands inside the root, beside the mean.": x / (squares.sqrt() + eps),
+            "eps is missing.": x / squares.sqrt(),
+            "it is divided by the mean of the squares; divide by its root.": x / (squares + eps),
+            "it is divided by the standard deviation; take the mean of the squares.": (
+                x / (variance + eps).sqrt()
             ),
-            "log-probabilities are added, not multiplied.": (
-                (sums.unsqueeze(1) * steps).flatten().topk(width).values
+            "it is divided by the variance; take the root of the mean of the squares.": (
+                x / (variance + eps)
             ),
-            "best first, please.": best.flip(0),
+            "it is normalised over the tokens; take the numbers of each.": by_tokens,
+            "it is not divided by anything.": x,
         }
-        where = f"with {width} beginnings and {V} tokens, the "
-        compare(result[0], best, f"{where}new sums", mistakes)
-        beginning = {
-            "beginnings and tokens are exchanged.": places % V,
-            "these are places among all width * V candidates; divide by V.": places,
-            "divide by the number of tokens V, not of beginnings.": places // width,
-        }
-        compare(result[1], places // V, f"{where}beginnings", beginning)
-        token = {
-            "the token is the remainder after dividing by V, not by the width.": places % width
-        }
-        compare(result[2], places % V, f"{where}tokens", token)
+        mistakes = {said: weight * wrong for said, wrong in mistakes.items()}
+        mistakes["the weight is missing."] = expected
+        got = call(function, x.clone(), weight.clone(), eps)
+        compare(got, weight * expected, f"for eps = {eps}, the result", mistakes, atol=1e-4)
 
 
 @check
-def looks_ahead(function: Code) -> None:
-    """Check ``function(decode, T, vocab_size)``: whether an output depends on a later token.
+def encoder_block(function: Code) -> None:
+    """Check ``function(x, attend, feed_forward, first, second, norm_first)``: a block's output.
 
-    ``decode`` takes ids (B, T), int64 from 0 to ``vocab_size`` - 1, and gives logits (B, T, V). The
-    result is a bool.
+    ``attend``, ``feed_forward`` and the norms ``first`` and ``second`` are functions from (B, T, D)
+    to (B, T, D). With ``norm_first`` a norm stands before each part, else after each sum.
     """
-    T, V = 7, 5
-    ones = torch.ones(T, T)
-    decoders = {
-        "sees all that came before": (ones.tril(), False),
-        "sees its own token only, which is allowed": (ones.tril().triu(), False),
-        "sees the three newest tokens": (ones.tril().triu(-2), False),
-        "has no mask": (ones, True),
-        "sees one token ahead": (ones.tril(1), True),
-        "sees nothing but what is to come": (ones.triu(1), True),
+    draw = normal(13)
+    x = draw(2, 5, 4)
+    mix, matrix = draw(2, 4, 4)
+
+    def attend(y: Tensor) -> Tensor:
+        return (y @ mix).cumsum(1)
+
+    def feed_forward(y: Tensor) -> Tensor:
+        return (y @ matrix).relu()
+
+    def first(y: Tensor) -> Tensor:
+        return F.layer_norm(y, (4,)) + 0.3
+
+    def second(y: Tensor) -> Tensor:
+        return 2 * F.layer_norm(y, (4,)) - 0.2
+
+    def block(
+        pre: bool,
+        parts: Sequence[Part] = (attend, feed_forward),
+        norms: Sequence[Part] = (first, second),
+        keep: str = "sum",
+    ) -> Tensor:
+        y = x
+        for part, norm in zip(parts, norms, strict=True):
+            kept = {"nothing": 0 * y, "start": x, "normed": norm(y)}.get(keep, y)
+            read = x if keep == "old" else y
+            y = kept + part(norm(read)) if pre else norm(kept + part(read))
+            y = norm(y) if keep == "twice" else y
+        return y
+
+    def late() -> Tensor:
+        y = x + first(attend(x))
+        return y + second(feed_forward(y))
+
+    results = {
+        pre: call(function, x.clone(), attend, feed_forward, first, second, pre)
+        for pre in (False, True)
     }
-    for output, token in torch.ones(T, T).triu(1).nonzero().flip(0).tolist():
-        sees = ones.tril()
-        sees[output, token] = 1.0
-        decoders[f"lets only output {output} see token {token}"] = (sees, True)
-    for name, (sees, ahead) in decoders.items():
-        for seed in range(3):
-            torch.manual_seed(seed)
-            got = call(function, _decoder(sees, V), T, V)
-            if isinstance(got, Tensor) and got.shape in ((), (1,)):
-                got = got.item()
-            if not isinstance(got, bool | np.bool_):
-                raise FaultError(f"return True or False; got {type(got).__name__}.")
-            if got != ahead:
-                raise FaultError(
-                    f"a decoder that {name} {'does' if ahead else 'does not'} look ahead (beyond "
-                    f"rounding); your function says {got}."
-                )
+    if all(isinstance(result, Tensor) for result in results.values()):
+        orders = {"pre": block(True), "post": block(False)}
+        for name, wrong in orders.items():
+            if all(
+                r.shape == wrong.shape and r.allclose(wrong, atol=1e-5) for r in results.values()
+            ):
+                raise FaultError(f"norm_first is not used: this is {name}-norm in either case.")
+    for pre in (False, True):
+        mistakes = {
+            "this is pre-norm and post-norm the wrong way round.": block(not pre),
+            "the residuals are missing: add what came in.": block(pre, keep="nothing"),
+            "the second sum takes what the first made, not the first x.": block(pre, keep="start"),
+            "the feed-forward part reads what the first sum made, not the first x.": (
+                block(pre, keep="old")
+            ),
+            "the sum keeps x itself, not the normed x.": block(pre, keep="normed"),
+            "a norm stands on what a part adds; it belongs before the part or on the sum.": late(),
+            "pre-norm never normalises the sum.": block(True, keep="twice"),
+            "first is used twice; the feed-forward part has second.": block(
+                pre, norms=(first, first)
+            ),
+            "second is used twice; attention has first.": block(pre, norms=(second, second)),
+            "first and second are swapped.": block(pre, norms=(second, first)),
+            "attention comes first.": block(pre, parts=(feed_forward, attend)),
+            "there is no norm.": block(pre, norms=(Tensor.clone, Tensor.clone)),
+            "the feed-forward part is missing.": block(pre, (attend,), (first,)),
+        }
+        compare(results[pre], block(pre), f"{'pre' if pre else 'post'}-norm: the output", mistakes)
 
 
-def _decoder(sees: Tensor, vocab_size: int) -> Callable[[Tensor], Tensor]:
-    table = torch.randn(vocab_size, vocab_size)
+@check
+def new_name(function: Code) -> None:
+    """Check ``function(old)``: from a published name of a tensor, a str, to that in our model.
 
-    def decode(ids: Tensor) -> Tensor:
-        if ids.dim() != 2 or ids.min() < 0 or ids.max() >= vocab_size:
-            raise ValueError(f"ids should be (B, T), from 0 to {vocab_size - 1}")
-        T = ids.shape[1]
-        logits = sees[:T, :T] @ table[ids]  # (B, T, V)
-        return logits + 1e-7 * torch.randn_like(logits)  # as another kernel would round
+    None stands for a tensor that our model has no place for.
+    """
+    names: dict[str, str | None] = dict.fromkeys(UNUSED) | WEIGHT_NAMES
+    for old, new in names.items():
+        got = call(function, old)
+        if got != new:
+            place = f"is called {new}" if new else "has no place, so return None,"
+            raise FaultError(f"{old} {place} in our model; you return {got!r}.")
 
-    return decode
+
+@check
+def offset_share(function: Code) -> None:
+    """Check ``function(weights, padding, offset)``: what each head gives to a neighbour, (H,).
+
+    ``weights`` is (B, H, T, T), ``padding`` (B, T) with True = padding. The mean, over all queries
+    t of all texts for which query and key t + offset are real tokens, of the weight on that key.
+    """
+    draw = normal(13)
+    lengths = torch.tensor([6, 3, 5])
+    padding = torch.arange(6) >= lengths.unsqueeze(1)  # (B, T)
+    for offset in (1, -1, 2, 0):
+        scores = 2 * draw(3, 4, 6, 6)
+        weights = scores.masked_fill(padding[:, None, None], -math.inf).softmax(-1)
+        on_key = weights.diagonal(offset, 2, 3)  # (B, H, T - |offset|)
+        behind = weights.diagonal(-offset, 2, 3)
+        real = (~padding.unsqueeze(1) & ~padding.unsqueeze(2)).diagonal(offset, 1, 2)
+        counts = real.unsqueeze(1)  # (B, 1, T - |offset|)
+        by_text, queries = (on_key * counts).sum(2), counts.sum(2)  # (B, H), (B, 1)
+        given, number = by_text.sum(0), queries.sum()
+        expected = given / number
+        places = torch.arange(6 - abs(offset))
+        query_real, key_real = (
+            ~padding[:, places + max(0, shift)].unsqueeze(1) for shift in (-offset, offset)
+        )
+        mistakes = {
+            "a query counts only where the key is a real token too.": given / query_real.sum(),
+            "queries that are padding take part.": (
+                (on_key * key_real).sum((0, 2)) / key_real.sum()
+            ),
+            "divide by the pairs of two real tokens, not by all real tokens.": (
+                given / (~padding).sum()
+            ),
+            "divide by the pairs at this distance, not by all.": given / weights[:, 0].numel(),
+        }
+        mistakes |= wrong_means(on_key, counts, "padding", dim=(0, 2)) | {
+            "it looks the wrong way; the key is t + offset.": (
+                (behind * counts).sum((0, 2)) / queries.sum()
+            ),
+            "this is a mean of the texts' means; take all queries.": (by_text / queries).mean(0),
+            "the heads are averaged; give a number for each.": expected.mean(),
+        }
+        got = call(function, weights.clone(), padding.clone(), offset)
+        compare(got, expected, f"for offset {offset}, the result", mistakes)
+
+
+@check
+def first_of_kind(function: Code) -> None:
+    """Check ``function(vectors, labels)``: how far down a text's list is the first of its kind.
+
+    ``vectors`` is (N, D), each of length one, ``labels`` (N,), each at least twice. The result is
+    (N,), int64: with the other texts ordered by the cosine, the nearest first, the place of the
+    first that has the text's own label. The nearest text has place 1.
+    """
+    draw = normal(13)
+    kinds = draw(3, 5)  # (classes, D)
+    turns = torch.arange(24) % 3  # (N,)
+    spread = F.normalize(kinds[turns] + draw(24, 5), dim=-1)
+    corners = 4 * torch.eye(4) - 1 + 0.2 * draw(4, 4)  # far apart: all their cosines are negative
+    opposed = F.normalize(corners, dim=-1)
+    for vectors, labels in ((spread, turns), (opposed, torch.arange(4) % 2)):
+        got = call(function, vectors.clone(), labels.clone())
+        compare(got, *_places_of_kinds(vectors, labels))
+        if got.dtype != torch.int64:
+            raise FaultError(f"the places are right, but of {got.dtype}; give int64.")
+
+
+def _places_of_kinds(vectors: Tensor, labels: Tensor) -> tuple[Tensor, str, dict[str, Tensor]]:
+    """Give the right places, what they are called, and wrong ones with what is said of them."""
+    cosines, itself = vectors @ vectors.T, torch.eye(len(vectors))  # (N, N)
+
+    def place(scores: Tensor, alike: bool = True) -> Tensor:
+        order = scores.argsort(dim=1, descending=True)
+        same = (labels[order] == labels.unsqueeze(1)) == alike
+        return same.long().argmax(dim=1) + 1
+
+    others = cosines - 3 * itself
+    expected = place(others)
+    mistakes = {
+        "cosines can be negative: a 0 for itself is not the end of a text's list.": (
+            place(cosines * (1 - itself))
+        ),
+        "every text finds itself: leave it out, and put the largest cosine first.": place(cosines),
+        "the nearest text has place 1, not 0.": expected - 1,
+        "leave the text itself out before you count the places.": expected + 1,
+        "the least similar texts come first here.": place(-cosines - 3 * itself),
+        "the least similar texts come first.": place(-cosines),
+        "this is the first of another kind; look for the same label.": place(others, alike=False),
+        "this is the number of the text that was found; give its place in the list.": (
+            others - 9 * (labels != labels.unsqueeze(1))
+        ).argmax(dim=1),
+    }
+    return expected, "the result", mistakes

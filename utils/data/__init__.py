@@ -6,6 +6,7 @@
 ``duplicates``  texts of the test that a training text nearly repeats
 ``text``        from text to tokens to batches, by pieces of words and by characters
 ``dates``       dates written out in six languages, from Babel's locale data
+``sentences``   English sentences of a small grammar, and what they are in German
 """
 
 from utils.data.corpus import Corpus, all_documents, class_names, drop_duplicates
@@ -13,6 +14,16 @@ from utils.data.dates import FIRST, LANGUAGES, LAST, Split, split_dates, write_d
 from utils.data.docstrings import docstring_rows
 from utils.data.duplicates import near_duplicates
 from utils.data.news import NEWS, load_news
+from utils.data.sentences import (
+    NOUNS,
+    PERSONS,
+    Sentence,
+    WordVocabulary,
+    draw_sentences,
+    in_english,
+    in_german,
+    pick_order,
+)
 from utils.data.text import (
     BEGIN,
     END,

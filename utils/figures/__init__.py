@@ -9,6 +9,8 @@
 """
 
 from utils.figures.drawings import (
+    draw_alignment,
+    draw_beams,
     draw_block,
     draw_cache,
     draw_couriers,
@@ -26,6 +28,7 @@ from utils.figures.drawings import (
     draw_splitting,
     draw_sum_of_heads,
     draw_tiles,
+    draw_transformer,
 )
 from utils.figures.figure import STYLE, DescribedFigure
 from utils.figures.head_view import FAINT, HeadView

@@ -59,9 +59,10 @@ class _Listener(TorchDispatchMode):
         name = function.overloadpacket.__name__ if "c10d" in function.namespace else ""
         for other, ours in ONE_NAME.items():
             name = name.replace(other, ours)
-        kind = next((kind for kind in SENDING if name.startswith(kind)), None)
+        kind = next((kind for kind in SENDING if name.lstrip("_").startswith(kind)), None)
         if kind:
-            tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, Tensor)]
+            handed = args[1] if name.endswith("_base_") else args  # args[0] is what will come
+            tensors = [leaf for leaf in tree_leaves(handed) if isinstance(leaf, Tensor)]
             self.messages.append(Message(kind, sum(tensor.nbytes for tensor in tensors)))
         return function(*args, **(kwargs or {}))
 

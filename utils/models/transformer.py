@@ -37,8 +37,9 @@ class Transformer(nn.Module):
     norm_first : bool, pre-norm instead of the paper's post-norm, see ``EncoderBlock``
     final_norm : bool or None, whether each stack ends with a norm; None means where the blocks
         do not end with one, which is with ``norm_first``. (``torch.nn.Transformer`` always has it)
-    positions : nn.Module or None, what adds positions to embeddings; None means the paper's sines
-        and cosines, and ``nn.Identity()`` leaves them out. Its parameters stay as they are given
+    source_positions, target_positions : nn.Module or None, what adds positions to the embeddings of
+        each side; None means the paper's sines and cosines, and ``nn.Identity()`` leaves them out.
+        Their parameters stay as they are given
     is_causal : bool; False lets the target read what is yet to be written, which is a mistake
     make_attention : class, called as ``MultiHeadAttention(embed_dim, num_heads, dropout)``
 
@@ -63,7 +64,8 @@ class Transformer(nn.Module):
         *,
         norm_first: bool = False,
         final_norm: bool | None = None,
-        positions: nn.Module | None = None,
+        source_positions: nn.Module | None = None,
+        target_positions: nn.Module | None = None,
         is_causal: bool = True,
         make_attention: Callable[..., MultiHeadAttention] = MultiHeadAttention,
     ) -> None:
@@ -75,7 +77,9 @@ class Transformer(nn.Module):
             )
         self.embed_dim, self.is_causal = embed_dim, is_causal
         self.embedding = nn.Embedding(vocab_size, embed_dim)
-        self.positions = SinusoidalPositionalEncoding(embed_dim) if positions is None else positions
+        sines = SinusoidalPositionalEncoding(embed_dim)
+        self.source_positions = sines if source_positions is None else source_positions
+        self.target_positions = sines if target_positions is None else target_positions
         self.dropout = nn.Dropout(dropout)
         size = (embed_dim, num_heads, hidden_dim, dropout, norm_first, 1e-5)
         parts = (nn.ReLU, make_attention)
@@ -87,17 +91,25 @@ class Transformer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw every matrix as Xavier (Glorot) uniform, set every bias to 0, every scale to 1.
+        """Draw embeddings as normal, every other matrix as Xavier (Glorot) uniform.
 
-        What adds positions is left as it is.
+        Every bias becomes 0, every scale 1. What adds positions is left as it is.
 
-        Source: Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward
-        neural networks", section 4.2.1.
+        The embeddings' standard deviation is 1 / sqrt(D). So a row is about 1 long, and about
+        sqrt(D) once it is scaled: of the order of the sines and cosines beside it, sqrt(D / 2),
+        however many tokens there are. The output layer has the same matrix: of vectors that are
+        sqrt(D) long, as a norm leaves them, it makes logits of about 1.
+
+        Sources: Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward
+        neural networks", section 4.2.1; Vaswani and others 2017, section 3.4 (one matrix for
+        embedding and output, scaled by sqrt(D)), whose code, tensor2tensor, draws it like this.
         """
-        given = set(self.positions.modules())
+        given = {*self.source_positions.modules(), *self.target_positions.modules()}
         for module in filter(lambda module: module not in given, self.modules()):
             for name, parameter in module.named_parameters(recurse=False):
-                if parameter.dim() > 1:
+                if module is self.embedding:
+                    nn.init.normal_(parameter, std=self.embed_dim**-0.5)
+                elif parameter.dim() > 1:
                     nn.init.xavier_uniform_(parameter)
                 elif isinstance(module, nn.LayerNorm) and name == "weight":
                     nn.init.ones_(parameter)
@@ -120,29 +132,35 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor) -> Tensor:
         """Give what the encoder makes of the source, (B, S) to (B, S, D)."""
-        return self.run_encoder(self.embed(source), source == self.padding_idx)
+        return self.run_encoder(self.embed_source(source), source == self.padding_idx)
 
     def decode(self, target: Tensor, memory: Tensor, source: Tensor) -> Tensor:
         """Give the logits (B, T, V) from the target (B, T), and the source read and unread."""
         blocked = source == self.padding_idx  # (B, S)
-        x = self.run_decoder(
-            self.embed(target), memory, memory_key_padding_mask=blocked, is_causal=self.is_causal
-        )
+        x, causal = self.embed_target(target), self.is_causal
+        x = self.run_decoder(x, memory, memory_key_padding_mask=blocked, is_causal=causal)
         return self.logits(x)
 
-    def embed(self, ids: Tensor, start: int = 0) -> Tensor:
-        """Give the scaled embeddings with their positions, of ids (B, T) that follow ``start``.
+    def embed_source(self, ids: Tensor) -> Tensor:
+        """Give the scaled embeddings of a source with its positions, (B, S) to (B, S, D).
 
         Raises
         ------
         ValueError
             if an id is not in the vocabulary
         """
+        return self._embed(ids, self.source_positions)
+
+    def embed_target(self, ids: Tensor, start: int = 0) -> Tensor:
+        """Do so for the tokens of a target that follow the first ``start``, (B, T) to (B, T, D)."""
+        return self._embed(ids, self.target_positions, start)
+
+    def _embed(self, ids: Tensor, positions: nn.Module, start: int = 0) -> Tensor:
         try:
             x = self.embedding(ids) * math.sqrt(self.embed_dim)  # (B, T, D)
         except IndexError:
             raise ValueError(f"ids go from 0 to {self.embedding.num_embeddings - 1}.") from None
-        places = self.positions(x.new_zeros(start + ids.shape[1], self.embed_dim))[start:]
+        places = positions(x.new_zeros(start + ids.shape[1], self.embed_dim))[start:]
         return self.dropout(x + places)
 
     def logits(self, x: Tensor) -> Tensor:
@@ -190,7 +208,7 @@ class Transformer(nn.Module):
 
         They are those that ``forward`` gives for the whole target.
         """
-        x = self.embed(target, state.length)
+        x = self.embed_target(target, state.length)
         blocks = cast(list[DecoderBlock], list(self.decoder))
         for block, cache, memory in zip(blocks, state.caches, state.memory, strict=True):
             x = block.decode(x, cache, memory, state.allowed)

@@ -73,6 +73,6 @@ def test_the_body_of_causal_mask_makes_all_stale_that_reach_it(stale_after, befo
     stale, kept = stale_after("attention/masks.py", ".tril(start)", ".tril(start + 0)")
     name = "utils.attention.masks.causal_mask"
     assert stale == {chapter for chapter, reached in before[0].items() if name in reached}
-    assert {"03-masks", "08-bbc-news-classifier", "15-encoder-decoder"} <= stale
+    assert {"03-masks", "08-bbc-news-classifier", "17-encoder-decoder"} <= stale
     assert "A1-four-libraries" not in stale  # it has NumPy's own
     assert kept == set(before[1])  # they are all of the course's own layers

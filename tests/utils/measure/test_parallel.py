@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch.utils.flop_counter import FlopCounterMode
 
 from utils.measure import Cluster, all_reduce_bytes, block_seconds, count_messages
@@ -48,3 +49,15 @@ def test_it_is_near_the_efficiency_that_was_published_for_shared_heads(processes
 
 def test_nothing_is_counted_where_nobody_talks():
     assert count_messages(lambda: torch.ones(3).sum()) == []
+
+
+def test_of_what_is_gathered_or_scattered_only_what_is_handed_over_counts():
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        piece, whole = torch.ones(3), torch.zeros(3)
+        gathered = count_messages(lambda: dist.all_gather_into_tensor(whole, piece))
+        scattered = count_messages(lambda: dist.reduce_scatter_tensor(piece, whole))
+    finally:
+        dist.destroy_process_group()
+    assert [(message.bytes, message.name[:10]) for message in gathered] == [(12, "all_gather")]
+    assert [tuple(message) for message in scattered] == [("reduce_scatter", 12)]

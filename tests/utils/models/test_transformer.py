@@ -13,6 +13,7 @@ from utils.attention import (
     LearnedPositionalEncoding,
     MultiHeadAttention,
     RotaryPositionalEncoding,
+    SinusoidalPositionalEncoding,
     WideMultiHeadAttention,
 )
 from utils.data import PADDING
@@ -25,8 +26,13 @@ SELF_ROTARY = partial(MultiHeadAttention, positions=RotaryPositionalEncoding(D /
 KINDS = {
     "post-norm": {},
     "pre-norm": {"norm_first": True},
-    "learned positions": {"positions": LearnedPositionalEncoding(20, D)},
-    "no positions": {"positions": nn.Identity()},
+    "learned positions": {
+        "source_positions": LearnedPositionalEncoding(20, D),
+        "target_positions": LearnedPositionalEncoding(20, D),
+    },
+    "no positions": {"source_positions": nn.Identity(), "target_positions": nn.Identity()},
+    "positions in the source": {"target_positions": nn.Identity()},
+    "positions in the target": {"source_positions": nn.Identity()},
     "shared keys": {"make_attention": partial(MultiHeadAttention, num_kv_heads=2)},
     "wide heads": {"make_attention": WideMultiHeadAttention},
 }
@@ -202,11 +208,11 @@ def paths(model, source):
         memory = model.encode(source)
         nothing = torch.zeros_like(target, dtype=torch.bool)
         masks = {"key_padding_mask": nothing, "memory_key_padding_mask": source == PADDING}
-        x = model.run_decoder(model.embed(target), memory, **masks)
+        x = model.run_decoder(model.embed_target(target), memory, **masks)
         return model.logits(x)
 
     def weighed(target):
-        memory, x = model.encode(source), model.embed(target)
+        memory, x = model.encode(source), model.embed_target(target)
         for block in model.decoder:
             x, *_ = block(x, memory, memory_key_padding_mask=source == PADDING, need_weights=True)
         return model.logits(model.decoder_norm(x))
@@ -251,7 +257,7 @@ def test_nor_does_it_where_heads_are_convolved():
 
 def test_no_gradient_flows_from_an_output_to_a_later_token():
     model, source = build(), padded_source()
-    x = model.embed(ids(T)).detach().requires_grad_()
+    x = model.embed_target(ids(T)).detach().requires_grad_()
     model.run_decoder(x, model.encode(source))[:, 2].sum().backward()
     assert x.grad[:, :3].abs().amin() > 0
     assert not x.grad[:, 3:].any()
@@ -323,26 +329,54 @@ def test_a_source_that_is_all_padding_gives_numbers_on_every_path():
 def test_embeddings_are_scaled_and_shared():
     model = build()
     zeros = torch.zeros(T, D, dtype=torch.float64)
-    expected = model.embedding.weight[ids(T)] * D**0.5 + model.positions(zeros)
-    close(model.embed(ids(T)), expected)
-    close(model.embed(ids(T)[:, 2:], 2), expected[:, 2:])
+    expected = model.embedding.weight[ids(T)] * D**0.5 + model.target_positions(zeros)
+    close(model.embed_target(ids(T)), expected)
+    close(model.embed_target(ids(T)[:, 2:], 2), expected[:, 2:])
     close(model.logits(expected), expected @ model.embedding.weight.T)
     tables = [p for p in model.parameters() if V in p.shape]
     assert len(tables) == 1
 
 
-def test_without_positions_the_order_of_the_source_is_lost():
-    source, target = ids(S), ids(T)
-    model = build(**KINDS["no positions"])
-    close(model(source.flip(1), target), model(source, target))
-    model = build()
-    assert not torch.allclose(model(source.flip(1), target), model(source, target))
+@pytest.mark.parametrize("sides", [(), ("source",), ("target",), ("source", "target")])
+def test_positions_are_those_of_the_sides_that_have_them(sides):
+    removed = {f"{side}_positions": nn.Identity() for side in {"source", "target"} - set(sides)}
+    model, source, target = build(1, **removed), ids(S), ids(T)
+    expected, sines = model.embedding.weight * D**0.5, SinusoidalPositionalEncoding(D)
+    embeds = (model.embed_source, model.embed_target)
+    for side, embed, read in zip(("source", "target"), embeds, (source, target), strict=True):
+        close(embed(read), sines(expected[read]) if side in sides else expected[read])
+    reversed_source = model(source.flip(1), target)
+    assert torch.allclose(reversed_source, model(source, target)) == ("source" not in sides)
+    # In one block the last token sees all that were written, and only positions tell their order.
+    # (In the next it reads tokens that have each seen another beginning.)
+    swapped = target[:, [1, 0, *range(2, T)]]
+    same = torch.allclose(model(source, swapped)[:, -1], model(source, target)[:, -1])
+    assert same == ("target" not in sides)
 
 
-def test_first_weights_are_xaviers():
+@pytest.mark.parametrize(("vocab_size", "embed_dim"), [(50, 256), (4000, 64), (4000, 256)])
+def test_scaled_embeddings_are_as_long_as_the_root_of_the_width(vocab_size, embed_dim):
+    torch.manual_seed(0)
+    bare = {"source_positions": nn.Identity(), "target_positions": nn.Identity()}
+    model = Transformer(vocab_size, embed_dim, 4, 8, 1, **bare).eval()
+    every_id = torch.arange(vocab_size).unsqueeze(0)
+    for embed in (model.embed_source, model.embed_target):
+        length = embed(every_id).pow(2).sum(-1).mean().sqrt().item()
+        assert length == pytest.approx(embed_dim**0.5, rel=0.02)
+    sines = SinusoidalPositionalEncoding(embed_dim)(torch.zeros(9, embed_dim))
+    assert 1.3 < length / sines.norm(dim=-1).mean().item() < 1.5
+    normed = nn.LayerNorm(embed_dim)(torch.randn(64, embed_dim))
+    assert model.logits(normed).std().item() == pytest.approx(1, rel=0.05)
+
+
+def test_first_weights_are_xaviers_but_the_embedding():
+    torch.manual_seed(0)
     model = Transformer(200, 64, 4, 256, 1)
     for name, parameter in model.named_parameters():
-        if parameter.dim() > 1:
+        if name == "embedding.weight":
+            assert parameter.std().item() == pytest.approx(64**-0.5, rel=0.02)
+            assert parameter.abs().max() > 3 * 64**-0.5, "it is normal, not uniform"
+        elif parameter.dim() > 1:
             limit = (6 / sum(parameter.shape)) ** 0.5
             assert parameter.abs().max() <= limit, name
             assert abs(parameter.std().item() / (limit / 3**0.5) - 1) < 0.05, name
@@ -352,12 +386,13 @@ def test_first_weights_are_xaviers():
 
 
 def test_positions_that_are_given_stay_as_they_are():
-    positions = LearnedPositionalEncoding(20, D)
-    before = [parameter.clone() for parameter in positions.parameters()]
-    model = Transformer(V, D, H, 32, 1, positions=positions)
+    both = [LearnedPositionalEncoding(20, D), LearnedPositionalEncoding(20, D)]
+    before = [positions.embedding.weight.detach().clone() for positions in both]
+    model = Transformer(V, D, H, 32, 1, source_positions=both[0], target_positions=both[1])
     model.reset_parameters()
-    assert before
-    assert all(map(torch.equal, before, model.positions.parameters()))
+    for positions, table, side in zip(both, before, ("source", "target"), strict=True):
+        assert getattr(model, f"{side}_positions") is positions
+        assert torch.equal(positions.embedding.weight, table)
 
 
 def test_what_cannot_be_is_refused():
@@ -403,6 +438,6 @@ def test_weights_of_every_layer_can_be_recorded_once_for_each_call(kind):
 def test_dropout_is_applied_to_embeddings_with_their_positions():
     model = Transformer(V, D, H, 32, 1, 0.5)
     torch.manual_seed(0)
-    share = (model.embed(ids(200)) == 0).double().mean().item()
+    share = (model.embed_target(ids(200)) == 0).double().mean().item()
     assert abs(share - 0.5) < 0.03
-    assert (model.eval().embed(ids(200)) != 0).all()
+    assert (model.eval().embed_target(ids(200)) != 0).all()

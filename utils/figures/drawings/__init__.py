@@ -15,9 +15,14 @@ Each picture is drawn twice, for a wide page and for a narrow one, and says in w
 ``splitting``   numbers split into heads, rightly and wrongly
 ``packings``    its packed weights, as libraries and models keep them
 ``reading``     a text, and how much each word is read
+``alignment``   two texts, and where each token written looks in the other
+``beams``       a beam search as a tree
+``translator``  encoder and decoder, and the way between
 ``memory``      tiles; ``caches`` what is kept while a text is written, and who shares it
 """
 
+from utils.figures.drawings.alignment import draw_alignment
+from utils.figures.drawings.beams import draw_beams
 from utils.figures.drawings.blocks import draw_block
 from utils.figures.drawings.caches import draw_cache, draw_sharing
 from utils.figures.drawings.canvas import NARROW, WIDE, Block, Picture, both, canvas, trim
@@ -35,3 +40,4 @@ from utils.figures.drawings.reading import draw_reading
 from utils.figures.drawings.splitting import draw_splitting
 from utils.figures.drawings.sums import draw_sum_of_heads
 from utils.figures.drawings.tensors import grid, tensor
+from utils.figures.drawings.translator import draw_transformer

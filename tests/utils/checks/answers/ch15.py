@@ -2,247 +2,362 @@
 
 import math
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
-from utils.attention import scaled_dot_product_attention
 from utils.checks import ch15
-
-INF = math.inf
-
-# Cross-attention
+from utils.models import UNUSED, WEIGHT_NAMES
 
 
-def by_formula(y, memory, w_q, w_k, w_v, padding):
-    scores = (y @ w_q) @ (memory @ w_k).mT / math.sqrt(w_q.shape[1])
-    return scores.masked_fill(padding.unsqueeze(1), -INF).softmax(-1) @ (memory @ w_v)
+def by_torch(x, weight, eps):
+    return F.rms_norm(x, x.shape[-1:], weight, eps)
 
 
-def with_kernel(y, memory, w_q, w_k, w_v, padding):
-    allowed = ~padding.unsqueeze(1)
-    return F.scaled_dot_product_attention(y @ w_q, memory @ w_k, memory @ w_v, allowed)
+def by_hand(x, weight, eps):
+    return weight * x * (x.square().mean(-1, keepdim=True) + eps).rsqrt()
 
 
-def with_utils(y, memory, w_q, w_k, w_v, padding):
-    allowed = ~padding.unsqueeze(1)
-    return scaled_dot_product_attention(y @ w_q, memory @ w_k, memory @ w_v, allowed)[0]
+def by_length(x, weight, eps):
+    D = x.shape[-1]
+    return D**0.5 * x / torch.sqrt((x * x).sum(2, keepdim=True) + D * eps) * weight
 
 
-def wrong_cross(scale=None, dim=-1, mask="before", mix="values", exchange=False, alone=False):
-    """Cross-attention with one thing wrong."""
+def norm(axis=-1, centre=False, mean=True, inside=True, root=True, weighted=True, eps_factor=1):
+    """RMSNorm with one thing wrong."""
 
-    def function(y, memory, w_q, w_k, w_v, padding):
-        asks, asked = (memory, y) if exchange else (y, y if alone else memory)
-        if alone or exchange:
-            padding = torch.zeros(asked.shape[:2], dtype=torch.bool)
-        scores = (asks @ w_q) @ (asked @ w_k).mT / math.sqrt(scale or w_q.shape[1])
-        blocked = padding.unsqueeze(1)
-        if mask == "turned":
-            blocked = ~blocked
-        if mask in ("before", "turned"):
-            scores = scores.masked_fill(blocked, -INF)
-        weights = scores if dim is None else scores.softmax(dim)
-        if dim is None:
-            weights = weights.nan_to_num(neginf=0.0)
-        if mask == "after":
-            weights = weights.masked_fill(blocked, 0.0)
-        return weights @ (asked @ (w_v if mix == "values" else w_k))
+    def function(x, weight, eps):
+        eps = eps * eps_factor
+        x = x - x.mean(axis, keepdim=True) if centre else x
+        squares = x.square().sum(axis, keepdim=True) / (x.shape[axis] if mean else 1)
+        size = (squares + eps).sqrt() if inside else squares.sqrt() + eps
+        scaled = x / (size if root else squares + eps)
+        return scaled * weight if weighted else scaled
 
     return function
 
 
-# The loss
+def by_deviation(x, weight, eps):
+    return weight * x / (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
 
 
-def torchs(logits, labels, smoothing):
-    return F.cross_entropy(
-        logits.flatten(0, 1), labels.flatten(), ignore_index=0, label_smoothing=smoothing
-    )
+def in_lines(x, attend, ff, first, second, norm_first):
+    if norm_first:
+        x = x + attend(first(x))
+        return x + ff(second(x))
+    x = first(x + attend(x))
+    return second(x + ff(x))
 
 
-def in_loops(logits, labels, smoothing):
-    losses = []
-    for row, wanted in zip(logits, labels, strict=True):
-        for x, label in zip(row, wanted, strict=True):
-            if label != 0:
-                log_p = x - x.logsumexp(0)
-                losses.append(-(1 - smoothing) * log_p[label] - smoothing * log_p.mean())
-    return (sum(losses) / len(losses)).item()
+def in_a_loop(x, attend, ff, first, second, norm_first):
+    for part, norm in [(attend, first), (ff, second)]:
+        x = x + part(norm(x)) if norm_first else norm(x + part(x))
+    return x
 
 
-def in_numpy(*given):
-    return np.float32(in_loops(*given))
+def nested(x, attend, ff, first, second, norm_first):
+    def add(x, part, norm):
+        return torch.add(x, part(norm(x))) if norm_first else norm(part(x) + x)
+
+    return add(add(x, attend, first), ff, second)
 
 
-def losses_of(logits, labels, smoothing):
-    wanted = (1 - smoothing) * F.one_hot(labels, logits.shape[-1]) + smoothing / logits.shape[-1]
-    return -(wanted * logits.log_softmax(-1)).sum(-1)
+def turned(x, attend, ff, first, second, norm_first):
+    return in_lines(x, attend, ff, first, second, not norm_first)
 
 
-def over_the_others(logits, labels, smoothing):
-    V = logits.shape[-1]
-    right = F.one_hot(labels, V)
-    wanted = (1 - smoothing) * right + smoothing / (V - 1) * (1 - right)
-    return -(wanted * logits.log_softmax(-1)).sum(-1)[labels != 0].mean()
+def always_pre(x, attend, ff, first, second, norm_first):
+    return in_lines(x, attend, ff, first, second, True)
 
 
-def each_the_share(logits, labels, smoothing):
-    wanted = (1 - smoothing) * F.one_hot(labels, logits.shape[-1]) + smoothing
-    return -(wanted * logits.log_softmax(-1)).sum(-1)[labels != 0].mean()
+def always_post(x, attend, ff, first, second, norm_first):
+    return in_lines(x, attend, ff, first, second, False)
 
 
-# Beams
+def no_residual(x, attend, ff, first, second, norm_first):
+    if norm_first:
+        return ff(second(attend(first(x))))
+    return second(ff(first(attend(x))))
 
 
-def with_topk(sums, steps):
-    best, places = (sums.unsqueeze(1) + steps).flatten().topk(len(sums))
-    return best, places // steps.shape[1], places % steps.shape[1]
+def both_read_the_old(x, attend, ff, first, second, norm_first):
+    if norm_first:
+        return x + attend(first(x)) + ff(second(x))
+    return second(first(x + attend(x)) + ff(x))
 
 
-def with_sort(sums, steps):
-    K, V = steps.shape
-    pairs = [(sums[k] + steps[k, i], k, i) for k in range(K) for i in range(V)]
-    best = sorted(pairs, key=lambda pair: pair[0].item(), reverse=True)[:K]
-    return [torch.tensor([float(row[0]) for row in best])] + [
-        torch.tensor([row[j] for row in best]) for j in (1, 2)
-    ]
+def normed_parts(x, attend, ff, first, second, norm_first):
+    x = x + first(attend(x))
+    return x + second(ff(x))
 
 
-def in_two_steps(sums, steps):
-    K = len(sums)
-    few = steps.topk(min(K, steps.shape[1]), dim=1)
-    best, places = (sums.unsqueeze(1) + few.values).flatten().topk(K)
-    width = few.values.shape[1]
-    return best, places // width, few.indices.flatten()[places]
+def one_norm(x, attend, ff, first, second, norm_first):
+    return in_lines(x, attend, ff, first, first, norm_first)
 
 
-def each_its_own(sums, steps):
-    best, tokens = (sums.unsqueeze(1) + steps).max(1)
-    return best, torch.arange(len(sums)), tokens
+def other_norm(x, attend, ff, first, second, norm_first):
+    return in_lines(x, attend, ff, second, second, norm_first)
 
 
-def change(candidates=torch.add, largest=True, beginning=None, token=None, flip=False):
-    """The step with one thing wrong."""
-
-    def function(sums, steps):
-        K, V = steps.shape
-        best, places = candidates(sums.unsqueeze(1), steps).flatten().topk(K, largest=largest)
-        rows = places // V if beginning is None else beginning(places, K, V)
-        ids = places % V if token is None else token(places, K, V)
-        result = best, rows, ids
-        return [x.flip(0) for x in result] if flip else result
-
-    return function
+def swapped_norms(x, attend, ff, first, second, norm_first):
+    return in_lines(x, attend, ff, second, first, norm_first)
 
 
-# Looking ahead
+def swapped_parts(x, attend, ff, first, second, norm_first):
+    return in_lines(x, ff, attend, first, second, norm_first)
 
 
-def one_at_a_time(decode, T, vocab_size):
-    ids = torch.randint(vocab_size, (1, T))
-    before = decode(ids)
-    for place in range(1, T):
-        changed = ids.clone()
-        changed[:, place] = (ids[:, place] + 1) % vocab_size
-        if (decode(changed) - before)[:, :place].abs().max() > 1e-5:
-            return True
-    return False
+def from_the_start(x, attend, ff, first, second, norm_first):
+    if norm_first:
+        return x + ff(second(x + attend(first(x))))
+    return second(x + ff(first(x + attend(x))))
 
 
-def beginnings(decode, T, vocab_size):
-    ids = torch.randint(vocab_size, (2, T))
-    whole = decode(ids)
-    return any(not torch.allclose(decode(ids[:, :t]), whole[:, :t], atol=1e-4) for t in range(1, T))
+def keeps_the_normed(x, attend, ff, first, second, norm_first):
+    if not norm_first:
+        return in_lines(x, attend, ff, first, second, False)
+    x = first(x) + attend(first(x))
+    return second(x) + ff(second(x))
 
 
-def compared(first_output, token, tolerance=1e-5):
-    """Compare outputs before or at the changed token, of one token only."""
-
-    def function(decode, T, vocab_size):
-        ids = torch.randint(vocab_size, (1, T))
-        changed = ids.clone()
-        changed[:, token] = (ids[:, token] + 1) % vocab_size
-        moved = (decode(changed) - decode(ids))[:, first_output(T)].abs().max()
-        return bool(moved > tolerance)
-
-    return function
+def normed_sums(x, attend, ff, first, second, norm_first):
+    if not norm_first:
+        return in_lines(x, attend, ff, first, second, False)
+    x = first(x + attend(first(x)))
+    return second(x + ff(second(x)))
 
 
-last_token = compared(lambda T: slice(0, T - 1), -1)
+def no_norm(x, attend, ff, first, second, norm_first):
+    x = x + attend(x)
+    return x + ff(x)
 
 
-def neighbours(decode, T, vocab_size):
-    """Changes every token, and compares the output just before it."""
-    tests = [compared(lambda _, t=t: slice(t - 1, t), t) for t in range(1, T)]
-    return any(test(decode, T, vocab_size) for test in tests)
+def only_attention(x, attend, ff, first, second, norm_first):
+    return x + attend(first(x)) if norm_first else first(x + attend(x))
+
+
+NAMES = WEIGHT_NAMES
+
+
+def by_rules(old):
+    if old in UNUSED:
+        return None
+    embeddings = {"word_embeddings": "tokens", "position_embeddings": "positions"}
+    embeddings |= {"token_type_embeddings": "types", "LayerNorm": "norm"}
+    parts = {"attention.self.query": "mha.q_proj", "attention.self.key": "mha.k_proj"}
+    parts |= {"attention.self.value": "mha.v_proj", "attention.output.dense": "mha.out_proj"}
+    parts |= {"attention.output.LayerNorm": "mha_norm", "intermediate.dense": "ff.up_proj"}
+    parts |= {"output.dense": "ff.down_proj", "output.LayerNorm": "ff_norm"}
+    stem, _, kind = old.rpartition(".")
+    if stem.startswith("embeddings."):
+        return f"{embeddings[stem.removeprefix('embeddings.')]}.{kind}"
+    _, _, number, part = stem.split(".", 3)
+    return f"blocks.{number}.{parts[part]}.{kind}"
+
+
+def by_replacing(old):
+    if "pooler" in old or "position_ids" in old:
+        return None
+    for a, b in [
+        ("embeddings.word_embeddings", "tokens"), ("embeddings.position_embeddings", "positions"),
+        ("embeddings.token_type_embeddings", "types"), ("embeddings.LayerNorm", "norm"),
+        ("encoder.layer", "blocks"), ("attention.output.LayerNorm", "mha_norm"),
+        ("output.LayerNorm", "ff_norm"), ("attention.output.dense", "mha.out_proj"),
+        ("attention.self.query", "mha.q_proj"), ("attention.self.key", "mha.k_proj"),
+        ("attention.self.value", "mha.v_proj"), ("intermediate.dense", "ff.up_proj"),
+        ("output.dense", "ff.down_proj"),
+    ]:  # fmt: skip
+        old = old.replace(a, b)
+    return old
+
+
+def by_diagonal(weights, padding, offset):
+    T = weights.shape[-1]
+    on_key = weights.diagonal(offset, 2, 3)  # (B, H, T - |offset|)
+    queries = ~padding[:, max(0, -offset) : T - max(0, offset)]
+    keys = ~padding[:, max(0, offset) : T - max(0, -offset)]
+    real = (queries & keys).unsqueeze(1)
+    return (on_key * real).sum((0, 2)) / real.sum()
+
+
+def by_mask(weights, padding, offset):
+    place = torch.arange(weights.shape[-1])
+    pairs = (place == place.unsqueeze(1) + offset) & ~padding[:, None] & ~padding[:, :, None]
+    return weights.transpose(0, 1)[:, pairs].mean(1)
+
+
+def in_loops(weights, padding, offset):
+    B, H = weights.shape[:2]
+    found = [[] for _ in range(H)]
+    for b in range(B):
+        length = int((~padding[b]).sum())
+        for t in range(length):
+            if 0 <= t + offset < length:
+                for h in range(H):
+                    found[h].append(weights[b, h, t, t + offset])
+    return torch.stack([torch.stack(values).mean() for values in found])
+
+
+def by_pairs(weights, padding, offset):
+    place, real = torch.arange(weights.shape[-1]), ~padding
+    pairs = (place - place[:, None] == offset) & real[:, None] & real[:, :, None]  # (B, T, T)
+    return weights * pairs[:, None]
+
+
+def queries_only(weights, padding, offset):
+    place = torch.arange(weights.shape[-1])
+    pairs = (place - place[:, None] == offset) & ~padding[:, :, None]
+    return (weights * pairs[:, None]).sum((0, 2, 3)) / pairs.sum()
+
+
+def keys_only(weights, padding, offset):
+    place = torch.arange(weights.shape[-1])
+    pairs = (place - place[:, None] == offset) & ~padding[:, None]
+    return (weights * pairs[:, None]).sum((0, 2, 3)) / pairs.sum()
+
+
+def others(vectors):
+    return (vectors @ vectors.T).fill_diagonal_(-math.inf)
+
+
+def places(vectors, labels):
+    same = labels[others(vectors).argsort(descending=True)] == labels[:, None]
+    return same.long().argmax(1) + 1
+
+
+def places_by_loop(vectors, labels):
+    found = []
+    for row, label in zip(others(vectors).tolist(), labels.tolist(), strict=True):
+        order = sorted(range(len(row)), key=lambda i: -row[i])
+        found.append(1 + [labels[i].item() for i in order].index(label))
+    return torch.tensor(found)
+
+
+def places_by_count(vectors, labels):
+    cosines, same = others(vectors), labels == labels[:, None]
+    best = cosines.masked_fill(~same, -math.inf).amax(1, keepdim=True)
+    return (cosines >= best).sum(1)
+
+
+def with_itself(vectors, labels):
+    same = labels[(vectors @ vectors.T).argsort(descending=True)] == labels[:, None]
+    return same.long().argmax(1) + 1
+
+
+def itself_counted(vectors, labels):
+    same = labels[(vectors @ vectors.T).argsort(descending=True)] == labels[:, None]
+    return same[:, 1:].long().argmax(1) + 2
+
+
+def farthest_first(vectors, labels):
+    order = (vectors @ vectors.T).fill_diagonal_(math.inf).argsort()
+    return (labels[order] == labels[:, None]).long().argmax(1) + 1
+
+
+def first_in(labels, order):
+    return (labels[order] == labels[:, None]).long().argmax(1) + 1
+
+
+def another_kind(vectors, labels):
+    same = labels[others(vectors).argsort(descending=True)] == labels[:, None]
+    return (~same).long().argmax(1) + 1
+
+
+def which_text(vectors, labels):
+    return others(vectors).masked_fill(labels != labels[:, None], -math.inf).argmax(1)
 
 
 RIGHT = {
-    ch15.cross_attention: [by_formula, with_kernel, with_utils],
-    ch15.smoothed_loss: [torchs, in_loops, in_numpy],
-    ch15.beam_step: [with_topk, with_sort, in_two_steps],
-    ch15.looks_ahead: [
-        one_at_a_time,
-        beginnings,
-        lambda *given: torch.tensor(one_at_a_time(*given)),
-        lambda *given: np.bool_(one_at_a_time(*given)),
-    ],
+    ch15.rms_norm: [by_torch, by_hand, by_length],
+    ch15.encoder_block: [in_lines, in_a_loop, nested],
+    ch15.new_name: [NAMES.get, by_rules, by_replacing],
+    ch15.offset_share: [by_diagonal, by_mask, in_loops],
+    ch15.first_of_kind: [places, places_by_loop, places_by_count],
 }
 
 WRONG = {
-    ch15.cross_attention: [
-        (wrong_cross(scale=16), "divided by D_head"),
-        (lambda y, m, q, k, v, p: by_formula(y, m, q, v, k, p), "keys and values are swapped"),
+    ch15.rms_norm: [
+        (norm(centre=True), "the mean is subtracted"),
+        (norm(axis=1), "over the tokens"),
+        (norm(mean=False), "take the mean of the squares"),
+        (norm(inside=False), "inside the root"),
+        (norm(root=False), "divide by its root"),
+        (norm(weighted=False), "the weight is missing"),
+        (by_deviation, "divided by the standard deviation"),
+        (lambda x, w, eps: w * x / (x.var(-1, correction=0, keepdim=True) + eps), "the variance"),
+        (norm(eps_factor=0), "eps is missing"),
+        (lambda x, w, eps: x * w, "not divided by anything"),
+        (lambda x, w, eps: by_torch(x.mT, None, eps).mT * w, "over the tokens"),
+        (lambda x, w, eps: w * x / (x.norm(dim=-1, keepdim=True) + eps), "divided by the length"),
+        (lambda x, w, eps: w * x / (x.pow(2).mean() + eps).sqrt(), "one mean for all tokens"),
         (
-            lambda y, m, q, k, v, p: (y @ q @ (m @ k).mT / 2 * ~p[:, None]).softmax(-1) @ m @ v,
-            "fill with -inf",
+            lambda x, w, eps: w * x / (x.mean(-1, keepdim=True) ** 2 + eps).sqrt(),
+            "the square of the mean",
         ),
-        (wrong_cross(mask=None), "mask is not used"),
-        (wrong_cross(mask="turned"), "the wrong way round"),
-        (wrong_cross(mask="after"), "after the softmax"),
-        (wrong_cross(scale=1), "scale is missing"),
-        (wrong_cross(scale=6), "root of D;"),
-        (wrong_cross(dim=-2), "the queries"),
-        (wrong_cross(dim=None), "softmax is missing"),
-        (wrong_cross(mix="keys"), "mix the values"),
-        (wrong_cross(exchange=True), "the source asks"),
-        (wrong_cross(alone=True), "attends to itself"),
     ],
-    ch15.smoothed_loss: [
-        (lambda x, y, s: losses_of(x, y, s)[y == 0].mean(), "True means padding"),
-        (lambda x, y, s: losses_of(x, y, s).mean(), "padding takes part"),
-        (lambda x, y, s: losses_of(x, y, 0)[y != 0].mean(), "not smoothed"),
-        (over_the_others, "to the others alone"),
-        (each_the_share, "divide it by V"),
-        (lambda x, y, s: losses_of(x, y, s)[y != 0].sum(), "this is the sum"),
-        (lambda x, y, s: (losses_of(x, y, s) * (y != 0)).mean(), "still counted"),
-        (lambda x, y, s: losses_of(x, y, 1 - s)[y != 0].mean(), "exchanged"),
-        (lambda x, y, s: -torchs(x, y, s), "sign is wrong"),
-        (lambda x, y, s: x.mean(), "with smoothing 0.1, the loss is -0.141 instead of 3.426"),
+    ch15.encoder_block: [
+        (turned, "wrong way round"),
+        (always_pre, "norm_first is not used: this is pre-norm"),
+        (always_post, "norm_first is not used: this is post-norm"),
+        (both_read_the_old, "reads what the first sum made"),
+        (normed_parts, "a norm stands on what a part adds"),
+        (one_norm, "first is used twice"),
+        (other_norm, "second is used twice"),
+        (no_residual, "residuals are missing"),
+        (swapped_norms, "first and second are swapped"),
+        (swapped_parts, "attention comes first"),
+        (from_the_start, "not the first x"),
+        (keeps_the_normed, "keeps x itself"),
+        (no_norm, "no norm"),
+        (only_attention, "feed-forward part is missing"),
+        (normed_sums, "pre-norm never normalises the sum"),
     ],
-    ch15.beam_step: [
-        (each_its_own, "all candidates compete"),
-        (change(candidates=lambda sums, steps: steps + 0 * sums), "sums so far are missing"),
-        (change(candidates=torch.mul), "added, not multiplied"),
-        (change(largest=False), "the worst"),
-        (change(flip=True), "best first"),
-        (change(beginning=lambda p, K, V: p % V), "exchanged"),
-        (change(beginning=lambda p, K, V: p), "divide by V"),
-        (change(beginning=lambda p, K, V: p // K), "not of beginnings"),
-        (change(token=lambda p, K, V: p % K), "not by the width"),
-        (lambda sums, steps: with_topk(sums, steps)[:2], "three things"),
+    ch15.new_name: [
+        (lambda old: old, "has no place, so return None, in our model"),
+        (lambda old: None, "is called tokens.weight in our model; you return None"),
+        (
+            lambda old: 7 if old in NAMES else None,
+            "is called tokens.weight in our model; you return 7",
+        ),
+        (
+            lambda old: by_rules(old) and by_rules(old).replace("k_proj", "q_proj"),
+            "key.weight is called blocks.0.mha.k_proj.weight in our model",
+        ),
+        (
+            lambda old: by_replacing(old) and by_replacing(old).replace("ff_norm", "mha_norm"),
+            "is called blocks.0.ff_norm.weight in our model; you return 'blocks.0.mha_norm.weight'",
+        ),
     ],
-    ch15.looks_ahead: [
-        (lambda *_: False, "has no mask does look ahead"),
-        (lambda *_: True, "all that came before does not look ahead"),
-        (compared(lambda T: slice(0, T), -1), "does not look ahead"),
-        (compared(lambda T: slice(0, T - 1), -1, 0.0), "does not look ahead (beyond rounding)"),
-        (compared(lambda T: slice(1, T - 1), -1), "lets only output"),
-        (last_token, "lets only output 4 see token 5 does look ahead"),
-        (neighbours, "lets only output 4 see token 6 does look ahead"),
-        (compared(lambda T: slice(0, 1), 3), "sees one token ahead does look ahead"),
-        (lambda *_: None, "return True or False; got NoneType"),
-        (lambda d, T, V: d(torch.full((1, T), V)) is None, "ids should be (B, T), from 0 to 4"),
+    ch15.offset_share: [
+        (lambda w, p, o: by_mask(w, p, -o), "looks the wrong way"),
+        (lambda w, p, o: by_mask(w.mT, p, o), "looks the wrong way"),
+        (lambda w, p, o: by_mask(w, torch.zeros_like(p), o), "padding takes part"),
+        (lambda w, p, o: by_mask(w, ~p, o), "True means padding"),
+        (lambda w, p, o: by_mask(w, p, o).mean(), "heads are averaged"),
+        (
+            lambda w, p, o: (
+                sum(by_mask(a, b, o) for a, b in zip(w.split(1), p.split(1), strict=True)) / 3
+            ),
+            "mean of the texts' means",
+        ),
+        (lambda w, p, o: by_mask(w, p, o) * ((~p).sum(1) - abs(o)).sum(), "this is the sum"),
+        (queries_only, "only where the key is a real token too"),
+        (keys_only, "queries that are padding take part"),
+        (lambda w, p, o: by_pairs(w, p, o).sum((0, 2, 3)) / (~p).sum(), "not by all real tokens"),
+        (lambda w, p, o: by_pairs(w, p, o).mean((0, 2, 3)), "pairs at this distance"),
+    ],
+    ch15.first_of_kind: [
+        (with_itself, "every text finds itself"),
+        (lambda v, y: first_in(y, others(v).argsort()), "put the largest cosine first"),
+        (lambda v, y: first_in(y, (v @ v.T).argsort()), "the least similar texts come first"),
+        (
+            lambda v, y: first_in(y, (v @ v.T).fill_diagonal_(0).argsort(descending=True)),
+            "a 0 for itself is not the end",
+        ),
+        (lambda v, y: places(v, y) - 1, "place 1, not 0"),
+        (itself_counted, "leave the text itself out"),
+        (farthest_first, "the least similar texts come first"),
+        (another_kind, "the first of another kind"),
+        (which_text, "its place in the list"),
+        (lambda v, y: places(v, y).float(), "give int64"),
     ],
 }

@@ -10,6 +10,8 @@ from matplotlib.colors import to_hex
 from utils.figures import HEAD_COLOURS, NEUTRAL
 from utils.figures.drawings import (
     canvas,
+    draw_alignment,
+    draw_beams,
     draw_block,
     draw_cache,
     draw_couriers,
@@ -27,6 +29,7 @@ from utils.figures.drawings import (
     draw_splitting,
     draw_sum_of_heads,
     draw_tiles,
+    draw_transformer,
     trim,
     write,
 )
@@ -202,6 +205,33 @@ def test_only_post_norm_has_a_normalisation_on_the_stream():
         assert (len(norms), on_stream) == (4, [0, 2])
 
 
+def test_a_line_leads_from_each_token_written_to_what_it_reads():
+    weights = torch.tensor([[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.45, 0.55]]])
+    picture = draw_alignment(["old", "hat"], ["alten", "Hut"], weights)
+    for figure in picture[:2]:
+        colours = [to_hex(patch.get_edgecolor()) for patch in patches(figure, "link")]
+        assert sorted(colours) == sorted(HEAD_COLOURS[:2] * 2)
+    assert "head 0: alten to old, Hut to hat; head 1: alten to old, Hut to hat" in picture.alt
+    few = draw_alignment(["old", "hat"], ["alten", "Hut"], weights, least=0.7)
+    assert len(patches(few.wide, "link")) == 2
+    alone = draw_alignment(["old", "hat"], ["alten", "Hut"], weights[:1])
+    assert "head" not in alone.alt + "".join(texts(alone.wide))
+
+
+def test_a_tree_of_beams_has_a_box_for_each_beginning():
+    tree = {("a",): (0.6, "kept"), ("b",): (0.4, "best"), ("a", "c"): (0.3, "dropped")}
+    for figure in draw_beams(tree)[:2]:
+        assert [len(patches(figure, kind)) for kind in ("kept", "best", "dropped")] == [1, 1, 1]
+        assert {"0.60", "0.40", "0.30"} <= set(texts(figure))
+
+
+def test_the_memory_enters_cross_attention_alone():
+    for figure in draw_transformer()[:2]:
+        assert len(patches(figure, "memory")) == 1
+        assert len(patches(figure, "sum")) == 5  # two parts of the encoder, three of the decoder
+        assert texts(figure).count("norm") == 6  # one a part, and the decoder's last
+
+
 def test_tiles_end_at_the_softmax_average():
     scores, values = torch.tensor([0.5, 2.0, -1.0, 3.0, 0.0]), torch.arange(5.0)
     picture = draw_tiles(scores, values, 2)
@@ -287,6 +317,14 @@ def test_trimming_keeps_the_width_and_centres_what_is_drawn():
         (lambda: draw_heads(ABC, -torch.ones(1, 3, 3)), "none negative"),
         (lambda: draw_heads(ABC, torch.ones(1, 3, 3), ["x", "y"]), "2 names do not fit 1 heads"),
         (lambda: draw_heads(ABC, torch.ones(7, 3, 3)), "colours for 1 to 6 heads, not 7"),
+        (
+            lambda: draw_alignment(ABC, ABC, torch.ones(1, 3, 2)),
+            "do not fit 3 written and 3 source",
+        ),
+        (lambda: draw_alignment(ABC, ABC, torch.ones(7, 3, 3)), "colours for 1 to 6 heads, not 7"),
+        (lambda: draw_beams({}), "a probability and one of"),
+        (lambda: draw_beams({("a",): (1.0, "lost")}), "a probability and one of"),
+        (lambda: draw_beams({("a", "b"): (1.0, "kept")}), "goes on from is missing"),
         (lambda: draw_layer(0), "colours for 1 to 6 heads, not 0"),
         (lambda: draw_loop(7), "colours for 1 to 6 heads, not 7"),
         (lambda: draw_sum_of_heads(0), "colours for 1 to 6 heads, not 0"),

@@ -14,6 +14,8 @@ from utils.figures import palette
 from utils.figures.drawings import (
     NARROW,
     WIDE,
+    draw_alignment,
+    draw_beams,
     draw_block,
     draw_cache,
     draw_couriers,
@@ -31,6 +33,7 @@ from utils.figures.drawings import (
     draw_splitting,
     draw_sum_of_heads,
     draw_tiles,
+    draw_transformer,
 )
 
 WORDS = ["can", "you", "can", "that"]
@@ -45,6 +48,16 @@ COLOURS = {
         palette.NEUTRAL,
         palette.PALE,
     ]
+}
+
+TREE = {
+    ("die",): (0.52, "kept"),
+    ("heute",): (0.48, "kept"),
+    ("die", "Schwester"): (0.52, "kept"),
+    ("heute", "kann"): (0.48, "kept"),
+    ("die", "Schwester", "kann"): (0.30, "ended"),
+    ("die", "Schwester", "kann2"): (0.22, "dropped"),
+    ("heute", "kann", "die"): (0.48, "best"),
 }
 
 
@@ -101,6 +114,14 @@ PICTURES = {
     "packings of rows": lambda: draw_packings(2, ["PyTorch", "GPT-NeoX, BLOOM"]),
     "packing of kernels": lambda: draw_packings(4, ["Keras"]),
     "block": draw_block,
+    "transformer": draw_transformer,
+    "alignment": lambda: draw_alignment(WORDS, WORDS[:3], (2 * some(4, 3, 4)).softmax(-1)),
+    "alignment of letters": lambda: draw_alignment(
+        "‹Friday,·May·25,·2001›", "Freitag,·25.·Mai·2001›", (4 * some(4, 22, 22)).softmax(-1)
+    ),
+    "alignment, long": lambda: draw_alignment(LONG, LONG[:4], (4 * some(2, 4, 6)).softmax(-1)),
+    "beams": lambda: draw_beams(TREE),
+    "beams of one": lambda: draw_beams({("can",): (1.0, "best")}),
     "reading": lambda: draw_reading(WORDS * 12, some(48).abs().tolist(), "Weight of [CLS]"),
     "reading of one": lambda: draw_reading(["can"], [1.0], "Weight"),
     "reading, long": lambda: draw_reading(LONG * 3, [0.0] * 17 + [0.4], "Weight of [CLS]"),
