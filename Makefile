@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PINS := requirements.txt constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf epub test test-anywhere lint notebooks bench serve constraints clean
+.PHONY: help book pdf epub test test-anywhere lint notebooks bench train-writer serve constraints clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,9 @@ bench: $(VENV)/.bench ## measure training, layers, their pieces and translation:
 	$(BIN)/python -m benchmarks layers
 	$(BIN)/python -m benchmarks pieces
 	$(BIN)/python -m benchmarks translation
+
+train-writer: $(VENV)/.book ## train the model that writes: under forty minutes on two quiet cores
+	$(BIN)/python -m benchmarks writer
 
 serve: book ## build the book and serve it at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

@@ -32,6 +32,10 @@ to count and to measure memory is in ``utils.measure``.
     ``seeds``             the benchmark: both with three seeds, and steps that take turns
     ``translation_part``  means over the seeds, for the screen and for the page
 
+``python -m benchmarks writer``: the model that writes, trained and kept
+
+    ``writer``       its recipe, its training, and what it is compared with
+
 ``python -m benchmarks page``: what was measured, as a page of the book
 
     ``report``     the JSON files in ``results/``, with machine, versions and date

@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
             rank, count = stack.enter_context(process_group())
         except RuntimeError as error:
             sys.exit(str(error))
-        if count > 1 and asked.name != "translation":
+        if count > 1 and asked.name not in ("translation", "writer"):
             sys.exit(f"{asked.name} runs in one process: start it without torchrun.")
         if rank > 0:  # the first alone says how it goes
             nothing = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
@@ -51,6 +51,9 @@ def _run(asked: argparse.Namespace, writes: bool) -> None:
     print(*sentences, sep="\n", end="\n" if sentences else "")
     if threads := getattr(asked, "threads", None):
         torch.set_num_threads(threads)
+    if asked.name == "writer":
+        _writer(asked, device, writes)
+        return
     # Losses are compared to four decimals, so `training` takes float32 everywhere.
     fast = device.type == "cuda" and asked.name in ("layers", "pieces", "translation")
     like = "bfloat16" if fast else "float32"
@@ -123,6 +126,17 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--folder",
         type=Path,
         help="of the runs, which go on from the checkpoints that are there; default: in _build",
+    )
+    writer = names.add_parser("writer", help="train the model that writes, and keep it")
+    writer.add_argument("--device", choices=("cpu", "cuda"), help="default: a GPU if there is one")
+    writer.add_argument(
+        "--quick", action="store_true", help="small sizes, kept beside a checkpoint"
+    )
+    writer.add_argument("--threads", type=int, help="of the processor; default: all cores")
+    writer.add_argument(
+        "--folder",
+        type=Path,
+        help="of the checkpoint, which is gone on from if it is there; default: in _build",
     )
     names.add_parser("page", help="write book/measurements.md from the results")
     asked = parser.parse_args(arguments)
@@ -205,6 +219,28 @@ def _translation(
         return compare_models(data, settings, device, folder, asked.seeds, budget)
     except (RuntimeError, ValueError) as error:
         sys.exit(str(error))
+
+
+def _writer(asked: argparse.Namespace, device: torch.device, writes: bool) -> None:
+    """Train the model that writes, and keep its weights and recipe with the kept results."""
+    from benchmarks import writer
+    from utils.data import writer_texts
+
+    settings = writer.SETTINGS | (writer.QUICK if asked.quick else {})
+    name = f"writer-{device.type}{'-quick' if asked.quick else ''}"
+    folder = asked.folder or CHECKPOINTS / name
+    try:
+        texts = writer_texts()
+        texts = writer.shorten(texts) if asked.quick else texts
+        task = writer.WriterTask(texts, settings, device, folder)
+    except (RuntimeError, ValueError) as error:
+        sys.exit(str(error))
+    found = task.run()
+    print(*writer.sentences(found), sep="\n")
+    if writes:
+        print(
+            "Written:", *writer.save(found, task.model, folder if asked.quick else writer.RESULTS)
+        )
 
 
 if __name__ == "__main__":

@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from io import BytesIO
+from math import inf
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 
-from benchmarks.subwords import PairOfIds, length_batches, pad
-from benchmarks.translators import Translator
+from benchmarks.subwords import length_batches, pad
 from utils.files import replacing
-from utils.models import Transformer
 from utils.training import gradient_steps, linear_rate, translation_loss
 from utils.training.distributed import share_batches
 from utils.training.group import from_all, from_first, place
@@ -37,10 +36,14 @@ class Training:
     Under ``torchrun`` each process computes its rows of every batch. The first alone writes the
     checkpoint, and reads it for all, so that the other machines need none.
 
+    A child may train another model on something else: it writes ``_batches``, ``_batch``,
+    ``_loss``, ``_count``, and ``quality``.
+
     Parameters
     ----------
-    model : one of ``benchmarks.translators``, on its device
-    pairs : ids of the source and of the target, see ``benchmarks.subwords.encode_pairs``
+    model : one of ``benchmarks.translators``, on its device; or what a child trains
+    pairs : ids of the source and of the target, see ``benchmarks.subwords.encode_pairs``; or what a
+        child trains on
     settings : numbers and words by name, all that the result depends on. It needs ``epochs``,
         ``tokens`` (of a batch), ``rate`` (the highest), ``warmup`` (the share of the steps in which
         the rate rises), ``label_smoothing``, ``patience`` (epochs without a better one until it
@@ -56,8 +59,8 @@ class Training:
 
     def __init__(
         self,
-        model: Translator,
-        pairs: Sequence[PairOfIds],
+        model: Any,
+        pairs: Any,
         settings: dict[str, Any],
         file: Path,
         every: int = 200,
@@ -66,8 +69,7 @@ class Training:
         self.file, self.every = file, every
         self.device = next(model.parameters()).device
         self.optimizer = torch.optim.Adam(model.parameters(), 1.0, (0.9, 0.98), 1e-9, fused=True)
-        batches = len(length_batches(pairs, settings["tokens"]))
-        self.steps = settings["epochs"] * batches
+        self.steps = settings["epochs"] * len(self._batches())
         rate = partial(linear_rate, steps=self.steps, highest=settings["rate"],
                        warmup=settings["warmup"])  # fmt: skip
         self.schedule = LambdaLR(self.optimizer, lambda step: rate(step + 1))
@@ -83,14 +85,18 @@ class Training:
     def finished(self) -> bool:
         """Whether the last epoch was reached, or the last few were no better."""
         history = self.state["history"]
-        best = max(range(len(history)), key=lambda i: history[i]["bleu"], default=0)
+        best = max(range(len(history)), key=lambda i: self.quality(history[i]), default=0)
         tired = len(history) - 1 - best >= self.settings["patience"]
         return self.state["epoch"] > self.settings["epochs"] or tired
 
-    def run(self, validate: Callable[[Translator], dict[str, float]]) -> list[dict[str, float]]:
+    def quality(self, row: dict[str, float]) -> float:
+        """Say how good an epoch was: the highest is the best one."""
+        return row["bleu"]
+
+    def run(self, validate: Callable[[Any], dict[str, float]]) -> list[dict[str, float]]:
         """Train to the end; give a row for each epoch, with what ``validate`` found.
 
-        ``validate`` must give a ``bleu``: the epoch with the highest is the best one.
+        ``validate`` must give a ``loss``, and what ``quality`` asks for: a ``bleu``.
 
         Raises
         ------
@@ -108,15 +114,15 @@ class Training:
         last = self.state["last"]
         return {name: sum(weights[name] for weights in last) / len(last) for name in last[0]}
 
-    def _epoch(self, validate: Callable[[Translator], dict[str, float]], bar: Any) -> None:
-        """Go through the pairs once, from the place where the epoch was left."""
+    def _epoch(self, validate: Callable[[Any], dict[str, float]], bar: Any) -> None:
+        """Go through the data once, from the place where the epoch was left."""
         state, settings = self.state, self.settings
         seed = settings["seed"] * 1_000_003 + state["epoch"]
-        batches = length_batches(self.pairs, settings["tokens"], seed)
-        pairs = (self._pairs(rows) for rows in batches[state["position"] :])
+        batches = self._batches(seed)
+        ahead = (self._batch(rows) for rows in batches[state["position"] :])
         clock = Clock(state)
         for (source, target), loss in gradient_steps(
-            self.model, pairs, self._shared_loss, self.optimizer, self.schedule, max_norm=1.0
+            self.model, ahead, self._shared_loss, self.optimizer, self.schedule, max_norm=1.0
         ):
             count = self._count(source, target)
             state["step"] += 1
@@ -135,21 +141,25 @@ class Training:
         }
         clock.note()
         row |= {"seconds": state["seconds"], "core_seconds": state["core_seconds"]}
-        best = max((known["bleu"] for known in state["history"]), default=-1.0)
+        best = max(map(self.quality, state["history"]), default=-inf)
         weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
-        if row["bleu"] > best:
+        if self.quality(row) > best:
             state["best"] = weights
         state["last"] = [*state["last"], weights][-settings["averaged"] :]
         state["history"].append(row)
         state |= {"epoch": state["epoch"] + 1, "position": 0, "loss_sum": 0.0, "tokens": 0}
-        bar.set_postfix(loss=f"{row['loss']:.3f}", bleu=f"{row['bleu']:.1f}")
+        bar.set_postfix(loss=f"{row['loss']:.3f}", quality=f"{self.quality(row):.3g}")
         self.save()
 
-    def _pairs(self, rows: Sequence[int]) -> list[Tensor]:
+    def _batches(self, seed: int | None = None) -> list[list[int]]:
+        """Give the places in the data that each batch of an epoch is made of."""
+        return length_batches(self.pairs, self.settings["tokens"], seed)
+
+    def _batch(self, rows: Sequence[int]) -> list[Tensor]:
+        """Give the tensors of a batch, on the device."""
         return [ids.to(self.device) for ids in pad(self.pairs, rows)]
 
-    def _loss(self, model: Translator, source: Tensor, target: Tensor) -> Tensor:
-        model = cast(Transformer, model)  # what is called is the same
+    def _loss(self, model: Any, source: Tensor, target: Tensor) -> Tensor:
         with lower_precision(self.device, self.settings["dtype"]):
             return translation_loss(model, source, target, self.settings["label_smoothing"])
 

@@ -6,6 +6,11 @@
 ``minilm``      that model with the published weights of all-MiniLM-L6-v2: one vector for each text
 ``adapters``    low-rank adapters, as parametrisations of a weight
 ``transformer`` encoder and decoder with one embedding; ``transformer_from_torch`` copies PyTorch's
+``language_model`` a model that writes: causal blocks, and one embedding
+``sampling``    choose the next token, and write with a language model
+``llama``       its weights under the names of ``transformers``' Llama
+``ngrams``      counting instead of learning: n-gram models, and a compressor
+``writer``      the language model once it is trained, from its two files
 ``writing``     write token by token: the best each time, or the best of several beams
 """
 
@@ -13,6 +18,8 @@ from utils.models.adapters import LowRank, add_adapters, merge_adapters
 from utils.models.blocks import DecoderBlock, EncoderBlock
 from utils.models.classifier import TextClassifier
 from utils.models.encoder import TextEncoder
+from utils.models.language_model import CausalBlock, GELUNetwork, LanguageModel, RMSNorm, SwiGLU
+from utils.models.llama import llama_settings, llama_weights, to_llama
 from utils.models.minilm import (
     UNUSED,
     WEIGHT_NAMES,
@@ -22,6 +29,17 @@ from utils.models.minilm import (
     mean_pool,
     read_weights,
 )
+from utils.models.ngrams import NGramModel, compressed_bits, join_texts
+from utils.models.sampling import (
+    apply_temperature,
+    best_token,
+    draw_token,
+    keep_top_k,
+    keep_top_p,
+    penalize_repetition,
+    write,
+)
 from utils.models.transformer import DecodingState, Transformer
 from utils.models.transformer_from_torch import copy_from_torch
+from utils.models.writer import Writer, load_writer
 from utils.models.writing import beam_search, greedy
