@@ -4,7 +4,6 @@
 ``translation``  train a Transformer on pairs, and count exact translations
 ``language``     train a language model, and measure it in bits a byte
 ``experiments``  many configurations, many seeds, one table with intervals
-``fetching``     fetch kept files of any kind to where a chapter looks for them
 ``group``        the processes that torchrun started: meet, share, tell one another
 ``distributed``  their batches: the losses of one process, whole or fully sharded
 ``reach``        what a piece of code reaches, so that kept results know when they are stale;
@@ -17,7 +16,6 @@ from utils.training.experiments import (
     paired_differences,
     run_all,
 )
-from utils.training.fetching import fetch_files
 from utils.training.language import (
     bits_per_byte,
     cut_pieces,
