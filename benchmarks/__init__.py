@@ -32,9 +32,16 @@ to count and to measure memory is in ``utils.measure``.
     ``seeds``             the benchmark: both with three seeds, and steps that take turns
     ``translation_part``  means over the seeds, for the screen and for the page
 
+``python -m benchmarks writing``: tokens a second, ours and ``transformers``' ``generate``
+
+    ``writing``       the benchmark: the same weights write the same texts, and take turns
+    ``writing_part``  what it found, for the screen and for the page
+
 ``python -m benchmarks writer``: the model that writes, trained and kept
 
     ``writer``       its recipe, its training, and what it is compared with
+
+``arguments`` says what can be asked.
 
 ``python -m benchmarks page``: what was measured, as a page of the book
 

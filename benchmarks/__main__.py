@@ -15,19 +15,18 @@ import pandas as pd
 import torch
 
 from benchmarks import report
+from benchmarks.arguments import DTYPES, SEEDS, parse
 from benchmarks.page import PARTS, write_page
 from utils.measure import Peak, measure_peak
 from utils.training.group import process_group
 
 Found = tuple[dict[str, pd.DataFrame], dict[str, Any]]  # tables and settings, for the file
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-SEEDS = 3  # of a translation
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "_build" / "benchmarks"
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Do what the command line asks for; under ``torchrun``, in several processes."""
-    asked = _parse(arguments)
+    asked = parse(arguments)
     with ExitStack() as stack:
         try:
             rank, count = stack.enter_context(process_group())
@@ -59,7 +58,7 @@ def _run(asked: argparse.Namespace, writes: bool) -> None:
     like = "bfloat16" if fast else "float32"
     dtype = DTYPES[asked.dtype or like]
     peak = measure_peak(device, dtype, asked.quick)
-    tables, settings = asked.run(asked, device, dtype, peak)
+    tables, settings = RUNS[asked.name](asked, device, dtype, peak)
     if not writes:
         return
     settings |= {"dtype": asked.dtype or like, "quick": asked.quick}
@@ -75,79 +74,6 @@ def _run(asked: argparse.Namespace, writes: bool) -> None:
     else:
         print("Written:", report.write(f"{asked.name}-{device.type}", result))
         print("Written:", write_page())
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    names = parser.add_subparsers(dest="name", required=True, metavar="NAME")
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--device", choices=("cpu", "cuda"), help="default: a GPU if there is one")
-    common.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
-    common.add_argument("--write", action="store_true", help="write even if not all was run")
-    training = names.add_parser(
-        "training", parents=[common], help="the classifier of chapter 8, in eight ways"
-    )
-    training.set_defaults(run=_training, case="", dtype=None)
-    training.add_argument("--epochs", type=int, default=10, help="default: 10")
-    training.add_argument(
-        "--slow-epochs", type=int, default=2, help="of the loop and the reshaped layer; default: 2"
-    )
-    training.add_argument(
-        "--budget", type=float, default=40, help="seconds for single steps; default: 40"
-    )
-    layers = names.add_parser(
-        "layers", parents=[common], help="the layer, as several libraries write it"
-    )
-    layers.set_defaults(run=_layers)
-    layers.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU")
-    layers.add_argument("--case", default="", help="only shapes whose name holds this")
-    layers.add_argument(
-        "--budget", type=float, default=9, help="seconds for a shape and a pass; default: 9"
-    )
-    pieces = names.add_parser(
-        "pieces", parents=[common], help="windows, pages and guesses, beside what they replace"
-    )
-    pieces.set_defaults(run=_pieces, case="")
-    pieces.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU")
-    pieces.add_argument(
-        "--budget", type=float, default=9, help="seconds for a piece and a size; default: 9"
-    )
-    translation = names.add_parser(
-        "translation",
-        parents=[common],
-        help="English to German: small Transformers, ours and PyTorch's, trained with three seeds",
-    )
-    translation.set_defaults(run=_translation, case="")
-    translation.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU")
-    translation.add_argument("--epochs", type=int, help="default: 5, and 60 on a GPU")
-    translation.add_argument("--seeds", type=int, default=SEEDS, help=f"default: {SEEDS}")
-    translation.add_argument("--threads", type=int, help="of the processor; default: all cores")
-    translation.add_argument(
-        "--folder",
-        type=Path,
-        help="of the runs, which go on from the checkpoints that are there; default: in _build",
-    )
-    writer = names.add_parser("writer", help="train the model that writes, and keep it")
-    writer.add_argument("--device", choices=("cpu", "cuda"), help="default: a GPU if there is one")
-    writer.add_argument(
-        "--quick", action="store_true", help="small sizes, kept beside a checkpoint"
-    )
-    writer.add_argument("--threads", type=int, help="of the processor; default: all cores")
-    writer.add_argument(
-        "--folder",
-        type=Path,
-        help="of the checkpoint, which is gone on from if it is there; default: in _build",
-    )
-    names.add_parser("page", help="write book/measurements.md from the results")
-    asked = parser.parse_args(arguments)
-    if asked.name == "training" and min(asked.epochs, asked.slow_epochs) < 1:
-        parser.error("training needs at least one epoch of every variant")
-    if asked.name == "translation":
-        if min(1 if asked.epochs is None else asked.epochs, asked.threads or 1) < 1:
-            parser.error("translation needs at least one epoch and one thread")
-        if asked.seeds < 2:
-            parser.error("translation needs two seeds: one has no interval")
-    return asked
 
 
 def _layers(
@@ -219,6 +145,31 @@ def _translation(
         return compare_models(data, settings, device, folder, asked.seeds, budget)
     except (RuntimeError, ValueError) as error:
         sys.exit(str(error))
+
+
+def _writing(
+    asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
+) -> Found:
+    from benchmarks.writing import QUICK, Sizes, compare_writing, load_model
+
+    sizes, budget = (QUICK, 0.0) if asked.quick else (Sizes(), asked.budget)
+    try:
+        model, notes = load_model(asked.quick)
+    except RuntimeError as error:
+        sys.exit(str(error))
+    print(*notes, sep="\n", end="\n" if notes else "")
+    rows, more = compare_writing(model, sizes, device, budget)
+    found = {"budget": budget, "notes": notes + more, "trained": not notes}
+    return {"writing": rows}, asdict(sizes) | found
+
+
+RUNS = {
+    "training": _training,
+    "layers": _layers,
+    "pieces": _pieces,
+    "translation": _translation,
+    "writing": _writing,
+}
 
 
 def _writer(asked: argparse.Namespace, device: torch.device, writes: bool) -> None:

@@ -19,6 +19,7 @@ from benchmarks import chapters, parts, report
 from benchmarks.parts import DEVICES, Part
 from benchmarks.translation_part import translation
 from benchmarks.wording import UNITS, plain
+from benchmarks.writing_part import writing
 from utils.figures import STYLE, DescribedFigure
 
 FOLDER = "_static/measurements"
@@ -30,6 +31,7 @@ PARTS: dict[str, Callable[[dict[str, Any], str], Part]] = {
     "layers": parts.layers,
     "pieces": parts.pieces,
     "translation": translation,
+    "writing": writing,
 }
 
 

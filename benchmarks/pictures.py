@@ -182,6 +182,34 @@ def draw_translation(
     return DescribedFigure(figure, f"{title}. {'. '.join(said)}.", f"{caption} {title}.")
 
 
+def draw_writing(rows: pd.DataFrame, where: str, finding: str) -> DescribedFigure:
+    """Draw the tokens a second of each way on some threads, a panel for each number of texts.
+
+    ``finding`` begins the caption; its marks of Markdown go.
+    """
+    batches, ways = rows["batch"].unique(), list(rows["way"].unique())
+    lines = rows[["way", "threads"]].drop_duplicates()
+    names = [f"{way}, threads: {threads}" for way, threads in lines.to_numpy().tolist()]
+    size = (8.5, 0.36 * len(names) + 1.4)
+    figure, panels = plt.subplots(1, len(batches), figsize=size, sharey=True, squeeze=False)
+    said = []
+    for axes, batch in zip(panels[0], batches, strict=True):
+        some = rows[rows["batch"] == batch]
+        for place, row in enumerate(some.to_dict("records")):
+            colour = PALETTE[(1, 0, 2, 3)[ways.index(row["way"]) % 4]]
+            axes.plot([row["per_second_low"], row["per_second_high"]], [place] * 2, color=colour)
+            axes.plot(row["per_second"], place, "o^sD"[ways.index(row["way"]) % 4], color=colour)
+            said.append(f"{batch} at once, {names[place]}: {plain(row['per_second'])}")
+        texts = "one text" if batch == 1 else f"{batch} texts at once"
+        axes.set(title=texts, xlabel="tokens a second", xlim=(0, None))
+        axes.grid(alpha=0.4)
+    panels[0, 0].set_yticks(range(len(names)), names)
+    panels[0, 0].invert_yaxis()
+    title = f"Tokens a second, median and range ({where})"
+    caption = finding.replace("**", "").replace("`", "")
+    return DescribedFigure(figure, f"{title}. {'; '.join(said)}.", f"{caption} {title}.")
+
+
 def _best(rows: pd.DataFrame) -> pd.DataFrame:
     """Of each library keep the layer that was fastest where no weights were asked for."""
     asked = rows[(rows["asked"] == "none") & (rows["kind"] != "floor")]

@@ -51,7 +51,7 @@ def outputs_hash(nb: NotebookNode) -> str:
 def results_hashes(nb: NotebookNode, root: Path) -> dict[str, str]:
     """Hash each file in ``notebooks/results`` that the code cells name."""
     sources = "\n".join(cell.source for cell in code_cells(nb))
-    names = sorted(set(re.findall(r"\bresults/([\w-]+\.csv)", sources)))
+    names = sorted(set(re.findall(r"\bresults/([\w-]+\.(?:csv|json))", sources)))
     files = {name: root / "notebooks" / "results" / name for name in names}
     return {
         name: hashlib.sha256(file.read_bytes()).hexdigest()

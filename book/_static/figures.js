@@ -1,5 +1,5 @@
 // A tap on a figure, or the button beside its caption, shows it as large as the screen.
-for (const figure of document.querySelectorAll("figure.course-figure")) {
+for (const figure of document.querySelectorAll("figure.course-figure:not(.live)")) {
   const button = Object.assign(document.createElement("button"), {
     type: "button",
     className: "enlarge",

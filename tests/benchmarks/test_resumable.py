@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import translation
 from benchmarks.resumable import Training
+from benchmarks.translators import build
 from utils.data import BEGIN, END
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ def make_training(file, every=3, **changes):
     texts = [[draw.randrange(3, 40) for _ in range(draw.randrange(3, 14))] for _ in range(80)]
     pairs = [([*text, END], [BEGIN, *text[::-1], END]) for text in texts]
     torch.manual_seed(chosen["seed"])
-    model = translation.build(40, chosen)
+    model = build(40, chosen)
     return Training(model, pairs, chosen, file, every)
 
 

@@ -1,4 +1,4 @@
-"""What ``test_torchrun`` starts: the training of ``test_resumable``, killed on the way or not."""
+"""What ``test_torchrun`` starts: trainings of ``test_resumable``, one of them killed."""
 
 import os
 import signal
@@ -11,12 +11,18 @@ import torch.distributed as dist
 
 from utils.training.group import process_group
 
+ATTEMPT = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
 
-def train(folder, killed):
+
+def train(folder):
+    """Train, and nothing happens."""
+    test_resumable.make_training(folder / "checkpoint.pt").run(test_resumable.no_worse)
+
+
+def train_and_be_killed(folder):
     """Train; on the first attempt kill process 1 in a step, on the second process 0 in a write."""
     training = test_resumable.make_training(folder / "checkpoint.pt")
-    attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
-    line = f"attempt {attempt} begins at step {training.state['step']}\n"
+    line = f"attempt {ATTEMPT} begins at step {training.state['step']}\n"
     os.write(1, line.encode())  # at once, so that two processes do not mix their lines
     save, steps = torch.save, training.steps // 3
 
@@ -30,9 +36,9 @@ def train(folder, killed):
             half.write_bytes(half.read_bytes()[:1000])
             os.kill(os.getpid(), signal.SIGKILL)
 
-    if killed and attempt == 0 and dist.get_rank() == 1:
+    if ATTEMPT == 0 and dist.get_rank() == 1:
         training.model.register_forward_pre_hook(killed_in_a_step)
-    if killed and attempt == 1:
+    if ATTEMPT == 1:
         torch.save = killed_while_writing
     training.run(test_resumable.no_worse)
 
@@ -50,6 +56,8 @@ def go_on_from_half(folder):
 
 if __name__ == "__main__":
     with process_group():
-        train(Path(sys.argv[1]), sys.argv[2] == "killed")
-        if sys.argv[2] == "whole":
-            go_on_from_half(Path(sys.argv[1]))
+        whole, killed = map(Path, sys.argv[1:])
+        if ATTEMPT == 0:  # a start of the processes costs more than a training
+            train(whole)
+            go_on_from_half(whole)
+        train_and_be_killed(killed)

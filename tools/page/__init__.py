@@ -12,6 +12,7 @@
 ``mathematics``   formulas as MathML, set while the book is built
 ``weight``        pages without the icons, styles and scripts that they do not use
 ``search``        an index of sections, and the page that asks it
+``writer``        the weights of the model that writes in the page
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from tools.page import (
     reference,
     search,
     weight,
+    writer,
 )
 
 PARTS = (
@@ -48,6 +50,7 @@ PARTS = (
     mathematics,
     search,
     weight,
+    writer,
 )
 
 

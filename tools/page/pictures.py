@@ -228,6 +228,17 @@ def two_towers() -> str:
     return "".join(path(f"M102 {y}C84 {y} 78 15 60 15", "b", 2, 0.7) for y in (15, 36, 57)) + sides
 
 
+def next_token() -> str:
+    """Draw a line of tokens that grows, and the bars of the next one, of which one is drawn."""
+    text = "".join(box(8 + 17 * i, 54, 13, 10, "a", 0.4 + 0.12 * i) for i in range(5))
+    chances = (0.35, 1.0, 0.55, 0.2)
+    rows = "".join(
+        box(100, 6 + 12 * i, 52 * p, 9, "b" if i == 2 else "ink", 1 if i == 2 else 0.45)
+        for i, p in enumerate(chances)
+    )
+    return text + rows + path("M97 34C88 34 99 59 97 59", "b", 2) + box(93, 54, 13, 10, "b")
+
+
 def four_alike() -> str:
     """Draw one small matrix four times, with a sign that they are equal."""
     one = (0.9, 0.3, 0.5, 0.2, 0.8, 0.4, 0.6, 0.3, 1.0)
@@ -297,6 +308,7 @@ PICTURES: dict[str, tuple[Draw, str]] = {
         "Two curves that cross: the one that starts lower wins",
     ),
     "encoder-decoder": (two_towers, "Three blocks that read, and three that ask them and write"),
+    "a-model-that-writes": (next_token, "A row of tokens, and four bars, one of which comes next"),
     "four-libraries": (four_alike, "One small matrix four times, with signs of equality"),
     "other-ways-to-score": (hills, "A straight line, highest at its end, beside a hill"),
     "order-and-the-news": (shuffled, "Five words in order, and the same five in another"),

@@ -23,6 +23,7 @@ from utils.attention.absorbed import absorbed_attention
 from utils.attention.cache import KeyValueCache
 from utils.attention.dot_product import scaled_dot_product_attention
 from utils.attention.fast import FastMultiHeadAttention, products_of_orders
+from utils.attention.grouped import grouped_attention
 from utils.attention.in_numpy import NumpyMultiHeadAttention, softmax
 from utils.attention.layer import AttentionLayer, LayerOptions
 from utils.attention.masks import (

@@ -27,4 +27,5 @@ from utils.checks.ch14 import *
 from utils.checks.ch15 import *
 from utils.checks.ch16 import *
 from utils.checks.ch17 import *
+from utils.checks.ch18 import *
 from utils.checks.claims import *

@@ -16,12 +16,7 @@ from utils.attention import merge_attention, partial_attention
 from utils.checks.comparing import Code, FaultError, as_number, call, check, compare, normal
 from utils.checks.mistakes import soft
 
-__all__ = [
-    "balanced_ring",
-    "mean_gradient",
-    "placed_all_reduce",
-    "ring_of_parts",
-]
+__all__ = ["balanced_ring", "mean_gradient", "placed_all_reduce", "ring_of_parts"]
 
 PATIENCE = 5.0  # seconds that one waits for the others
 JUST_COME = "pass on what has just come, and not your own again."
@@ -54,6 +49,7 @@ def placed_all_reduce(function: Code) -> None:
         for rank, result in enumerate(results):
             mistakes = {
                 "the parts are not added up: call all_reduce.": parts[rank] + b_o,
+                "the parts are not added up, and the bias is missing.": parts[rank],
                 "the bias is in the sum once for each process; add it once, to the sum.": (
                     whole + N * b_o
                 ),
@@ -99,22 +95,21 @@ def ring_of_parts(function: Code) -> None:
                 "the parts are added as they are; merge_attention weighs them.": outputs.sum(dim=0),
                 "only the keys that came last are in it; merge all parts.": outputs[-1],
             }
-            for said, keys, values in [
-                ("your own keys are not in it; begin with them.", come[1:], come[1:]),
-                (f"the neighbour's keys came every time: {JUST_COME}", again, again),
-                ("the values stay your own: pass them on with their keys.", come, own),
-                ("the keys stay your own: pass them on with their values.", own, come),
-                (
-                    "the last slice has not come yet: N parts need N - 1 passes.",
-                    come[:-1],
-                    come[:-1],
-                ),
+            late, twice = come[:-1], [*come, rank]
+            for said, queries, keys, values in [
+                ("your own keys are not in it; begin with them.", own, come[1:], come[1:]),
+                (f"the neighbour's keys came every time: {JUST_COME}", own, again, again),
+                ("the values stay your own: pass them on with their keys.", own, come, own),
+                ("the keys stay your own: pass them on with their values.", own, own, come),
+                ("the queries travel too; they stay: pass on k and v alone.", come, come, come),
+                ("the last slice has not come yet: N parts need N - 1 passes.", own, late, late),
+                ("your own keys count twice: after N - 1 passes all have come.", own, twice, twice),
             ]:
-                parts = [
-                    partial_attention(q_s[rank], k_s[i], v_s[j])
-                    for i, j in zip(keys, values, strict=True)
-                ]
+                which = zip([*queries, rank], keys, values, strict=False)
+                parts = [partial_attention(q_s[h], k_s[i], v_s[j]) for h, i, j in which]
                 mistakes[said] = merge_attention(parts)[0]
+            if isinstance(result, tuple):
+                raise FaultError("merge_attention gives the output and its log-sum-exps; take [0].")
             compare(result, whole[mine], f"the output in process {rank} of {N}", mistakes)
         enough = (N - 1) * 2 * 3 * 4
         more = "right, but {given:,} numbers leave a process; N - 1 passes of its slice, {enough:,}"
@@ -181,6 +176,7 @@ def mean_gradient(function: Code) -> None:
                 "not weighed: multiply each gradient by its n first.": gradients.sum(0) / total,
                 "divided by the number of processes; divide by that of all examples.": weighed / N,
                 "divided by your own n; the sum is over all processes.": weighed / sizes[rank],
+                "not weighed, and divided by your own n alone.": gradients.sum(0) / sizes[rank],
                 "the gradients are not added up: call all_reduce.": gradients[rank],
                 "weighed, and not added up: call all_reduce on the gradient too.": (
                     gradients[rank] * sizes[rank] / total

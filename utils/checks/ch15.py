@@ -34,17 +34,13 @@ def rms_norm(function: Code) -> None:
     """
     draw = normal(13)
     for shape, eps in [((2, 5, 6), 0.1), ((3, 4, 4), 1e-5), ((1, 3, 8), 1.0)]:
-        x = 3 + 2 * draw(shape)
-        weight = 1 + draw(shape[-1])
-        squares = x.pow(2).mean(-1, keepdim=True)
-        tokens = x.pow(2).mean(1, keepdim=True)
-        expected, centred = x / (squares + eps).sqrt(), F.layer_norm(x, shape[-1:], eps=eps)
-        variance = x.var(-1, keepdim=True, correction=0)
-        sizes = (squares * shape[-1], tokens, squares.mean(), x.mean(-1, keepdim=True).pow(2))
-        by_sum, by_tokens, by_all, by_mean = (x / (size + eps).sqrt() for size in sizes)
-        by_length = x / (x.norm(dim=-1, keepdim=True) + eps)
+        x, weight = 3 + 2 * draw(shape), 1 + draw(shape[-1])
+        squares, mean = x.pow(2).mean(-1, keepdim=True), x.mean(-1, keepdim=True)
+        tokens, variance = x.pow(2).mean(1, keepdim=True), x.var(-1, keepdim=True, correction=0)
+        sizes = (squares, squares * shape[-1], tokens, squares.mean(), mean.pow(2))
+        expected, by_sum, by_tokens, by_all, by_mean = (x / (n + eps).sqrt() for n in sizes)
+        by_length, std = x / (x.norm(dim=-1, keepdim=True) + eps), x.std(-1, keepdim=True)
         mistakes = {
-            "the mean is subtracted, as in layer norm; RMSNorm keeps it.": centred,
             "it is divided by the sum's root; take the mean of the squares.": by_sum,
             "it is divided by the length; take the root of the mean of the squares.": by_length,
             "this is the square of the mean; take the mean of the squares.": by_mean,
@@ -52,15 +48,15 @@ def rms_norm(function: Code) -> None:
             "eps stands inside the root, beside the mean.": x / (squares.sqrt() + eps),
             "eps is missing.": x / squares.sqrt(),
             "it is divided by the mean of the squares; divide by its root.": x / (squares + eps),
-            "it is divided by the standard deviation; take the mean of the squares.": (
-                x / (variance + eps).sqrt()
-            ),
-            "it is divided by the variance; take the root of the mean of the squares.": (
-                x / (variance + eps)
-            ),
+            "it is divided by the variance; take the squares' mean.": x / (variance + eps),
             "it is normalised over the tokens; take the numbers of each.": by_tokens,
             "it is not divided by anything.": x,
         }
+        roots = [n.sqrt() for n in (variance + eps, std.pow(2) + eps, squares + eps)] + [std + eps]
+        for by, root in zip(("", " (var)", " above the line", " (std)"), roots, strict=True):
+            divided = f"it is divided by the standard deviation{by}; take the mean of the squares."
+            mistakes[divided] = x / root
+            mistakes[f"the mean is subtracted{by}; RMSNorm keeps it."] = (x - mean) / root
         mistakes = {said: weight * wrong for said, wrong in mistakes.items()}
         mistakes["the weight is missing."] = expected
         got = call(function, x.clone(), weight.clone(), eps)
@@ -69,10 +65,10 @@ def rms_norm(function: Code) -> None:
 
 @check
 def encoder_block(function: Code) -> None:
-    """Check ``function(x, attend, feed_forward, first, second, norm_first)``: a block's output.
+    """Check ``function(x, self_attention, feed_forward, first, second, norm_first)``: a block.
 
-    ``attend``, ``feed_forward`` and the norms ``first`` and ``second`` are functions from (B, T, D)
-    to (B, T, D). With ``norm_first`` a norm stands before each part, else after each sum.
+    The two parts and the norms ``first`` and ``second`` are functions from (B, T, D) to (B, T, D).
+    With ``norm_first`` a norm stands before each part, else after each sum.
     """
     draw = normal(13)
     x = draw(2, 5, 4)
@@ -153,7 +149,10 @@ def new_name(function: Code) -> None:
         got = call(function, old)
         if got != new:
             place = f"is called {new}" if new else "has no place, so return None,"
-            raise FaultError(f"{old} {place} in our model; you return {got!r}.")
+            hint = (
+                " The order matters: the longer name first." if "attention.ff" in str(got) else ""
+            )
+            raise FaultError(f"{old} {place} in our model; you return {got!r}.{hint}")
 
 
 @check
@@ -167,8 +166,7 @@ def offset_share(function: Code) -> None:
     lengths = torch.tensor([6, 3, 5])
     padding = torch.arange(6) >= lengths.unsqueeze(1)  # (B, T)
     for offset in (1, -1, 2, 0):
-        scores = 2 * draw(3, 4, 6, 6)
-        weights = scores.masked_fill(padding[:, None, None], -math.inf).softmax(-1)
+        weights = (2 * draw(3, 4, 6, 6)).masked_fill(padding[:, None, None], -math.inf).softmax(-1)
         on_key = weights.diagonal(offset, 2, 3)  # (B, H, T - |offset|)
         behind = weights.diagonal(-offset, 2, 3)
         real = (~padding.unsqueeze(1) & ~padding.unsqueeze(2)).diagonal(offset, 1, 2)
@@ -176,7 +174,9 @@ def offset_share(function: Code) -> None:
         by_text, queries = (on_key * counts).sum(2), counts.sum(2)  # (B, H), (B, 1)
         given, number = by_text.sum(0), queries.sum()
         expected = given / number
-        places = torch.arange(6 - abs(offset))
+        places, around = torch.arange(6 - abs(offset)), ~padding & ~padding.roll(-offset, 1)
+        rolled = weights.roll(-offset, 3).diagonal(0, 2, 3) * around.unsqueeze(1)  # (B, H, T)
+        wrapped, away = rolled.sum((0, 2)) / around.sum(), (behind * counts).sum((0, 2)) / number
         query_real, key_real = (
             ~padding[:, places + max(0, shift)].unsqueeze(1) for shift in (-offset, offset)
         )
@@ -191,9 +191,9 @@ def offset_share(function: Code) -> None:
             "divide by the pairs at this distance, not by all.": given / weights[:, 0].numel(),
         }
         mistakes |= wrong_means(on_key, counts, "padding", dim=(0, 2)) | {
-            "it looks the wrong way; the key is t + offset.": (
-                (behind * counts).sum((0, 2)) / queries.sum()
-            ),
+            "it looks the wrong way; the key is t + offset.": away,
+            "it looks both ways; the key is t + offset.": (expected + away) / 2,
+            "the last queries wrap round to the first keys; leave them out.": wrapped,
             "this is a mean of the texts' means; take all queries.": (by_text / queries).mean(0),
             "the heads are averaged; give a number for each.": expected.mean(),
         }
@@ -237,7 +237,7 @@ def _places_of_kinds(vectors: Tensor, labels: Tensor) -> tuple[Tensor, str, dict
         "cosines can be negative: a 0 for itself is not the end of a text's list.": (
             place(cosines * (1 - itself))
         ),
-        "every text finds itself: leave it out, and put the largest cosine first.": place(cosines),
+        "every text finds itself: leave it out, or sort descending if it has -inf.": place(cosines),
         "the nearest text has place 1, not 0.": expected - 1,
         "leave the text itself out before you count the places.": expected + 1,
         "the least similar texts come first here.": place(-cosines - 3 * itself),

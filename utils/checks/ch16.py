@@ -8,7 +8,15 @@ import math
 import torch
 import torch.nn.functional as F
 
-from utils.checks.comparing import Code, call, check, compare, compare_numbers, normal
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    call,
+    check,
+    compare,
+    compare_numbers,
+    normal,
+)
 
 __all__ = ["exact_p_value", "nearest_class", "with_adapter"]
 
@@ -40,6 +48,12 @@ def exact_p_value(function: Code) -> None:
                 ways[few]
             ),
             "this is the approximation by chi-squared.": math.erfc(math.sqrt(square / 2)),
+            "this is chi-squared with the correction by one; count the splits instead.": (
+                math.erfc(max(gap - 1, 0) / math.sqrt(2 * n)) if n else 1.0
+            ),
+            "this split is counted by half (the mid-p value); count all of it.": (
+                2 * tail - ways[few]
+            ),
             "a probability is at most 1; an even split is counted twice.": 2 * tail,
             "these are the ways; divide by all 2 ** n of them.": 2 * tail * 2**n,
             "the whole tail is added up to the larger number; take the smaller.": sum(
@@ -135,7 +149,13 @@ def with_adapter(function: Code) -> None:
             mistakes[said] = weight + alpha / r * product.T
         given = weight.clone()
         what = f"for r = {r} and alpha = {alpha:g}, the sum"
-        got = call(function, given, a.clone(), b.clone(), alpha)
+        try:
+            got = call(function, given, a.clone(), b.clone(), alpha)
+        except FaultError as fault:
+            if "RuntimeError" not in str(fault):
+                raise
+            said = "is the product B A, (out, in)? A B has other sides, (r, r), or none at all."
+            raise FaultError(f"{fault}: {said}") from fault
         compare(got, weight + alpha / r * product, what, mistakes)
         changed = {"the weight was changed in place; the sum is a new matrix.": given}
         compare(given, weight, "the weight after the call", changed)

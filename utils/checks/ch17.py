@@ -33,12 +33,9 @@ def cross_attention(function: Code) -> None:
     (B, S), True = padding. The result is (B, T, D_head).
     """
     draw = normal(14)
-    for B, T, S, D, D_head in [
-        (3, 4, 4, 6, 4),
-        (2, 3, 5, 4, 2),
-    ]:  # first one that hides a wrong axis
+    for B, T, S, D, D_head in [(4, 4, 4, 6, 4), (2, 3, 5, 4, 2)]:  # first one hides wrong axes
         y, memory, weights = draw(B, T, D), draw(B, S, D), draw(3, D, D_head)
-        padding = torch.arange(S) >= S - 1 - torch.arange(B).unsqueeze(1)  # (B, S)
+        padding = torch.arange(S) >= S - 1 - torch.arange(B).unsqueeze(1) % 3  # (B, S)
         q, k, v = (x @ w for x, w in zip((y, memory, memory), weights, strict=True))
         y_k, y_v = y @ weights[1], y @ weights[2]
         allowed, root = ~padding.unsqueeze(1), D_head**0.5
@@ -57,6 +54,23 @@ def cross_attention(function: Code) -> None:
         if T == S:
             said = "the padding meets the queries; it belongs to the keys: padding.unsqueeze(1)."
             mistakes[said] = soft(scores, ~padding.unsqueeze(2)) @ v
+            mistakes |= {
+                "the mask of pair b meets query b; it needs an axis: padding.unsqueeze(1).": (
+                    soft(scores, ~padding) @ v
+                ),
+                "keys and values come from y, the target; take them from memory.": (
+                    soft(q @ y_k.mT / root, allowed) @ y_v
+                ),
+                "the values come from y, the target; take them from memory.": (
+                    soft(scores, allowed) @ y_v
+                ),
+                "the keys come from y, the target; take them from memory.": (
+                    soft(q @ y_k.mT / root, allowed) @ v
+                ),
+                "the source asks; queries come from y, keys and values from memory.": (
+                    soft(memory @ weights[0] @ y_k.mT / root, allowed) @ y_v
+                ),
+            }
         got = call(function, y.clone(), memory.clone(), *weights.clone(), padding.clone())
         compare(got, soft(scores, allowed) @ v, "the output", mistakes)
 
@@ -77,15 +91,15 @@ def smoothed_loss(function: Code) -> None:
         got = call(function, logits.clone(), labels.clone(), smoothing)
         log_p, counts = logits.flatten(0, 1).log_softmax(-1), labels.flatten() != 0
         of_label = log_p.gather(1, labels.flatten().unsqueeze(1)).squeeze(1)
-
         losses = F.cross_entropy(
             logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing, reduction="none"
         )  # (B * T,), of padding too
         right = float(losses[counts].mean())
         others = (log_p.sum(1) - of_label) / 6
+        values = logits.softmax(-1), logits.log_softmax(1)
+        probabilities, turned = (_smoothed(x, labels, smoothing) for x in values)
 
         def mean(label: float, share: float, spread: Tensor) -> float:
-            """Give the loss with this part for the label, and this one of what is ``spread``."""
             return float(-(label * of_label + share * spread)[counts].mean())  # noqa: B023
 
         mistakes = wrong_means(losses, counts, "padding", dim=0) | {
@@ -96,12 +110,23 @@ def smoothed_loss(function: Code) -> None:
             "the shares are exchanged: 1 - smoothing goes to the label.": (
                 mean(smoothing, 1 - smoothing, log_p.mean(1))
             ),
+            "the label has no part of what is spread; spread it over all V.": mean(
+                1 - smoothing, smoothing * 6 / 7, others
+            ),
+            "these are probabilities; take their logs, by log_softmax.": probabilities,
+            "the softmax runs over the wrong axis, the places; it should be the tokens.": turned,
             "the label still has all of its share; give it 1 - smoothing.": mean(
                 1.0, smoothing, log_p.mean(1)
             ),
             "the sign is wrong: a loss is minus a log-probability.": -right,
             "the share goes to each token; divide it by V.": mean(
                 1 - smoothing, smoothing, log_p.sum(1)
+            ),
+            "this is the mean of the texts' means; every label counts alike.": float(
+                ((losses * counts).view(3, 6).sum(1) / counts.view(3, 6).sum(1)).mean()
+            ),
+            "this is the log of a mixture; mix the logs, of the label and of all tokens.": float(
+                -((1 - smoothing) * of_label.exp() + smoothing / 7).log()[counts].mean()
             ),
         }
         cases.append((got, right, what, mistakes))
@@ -141,13 +166,15 @@ def beam_step(function: Code) -> None:
                 (sums.unsqueeze(1) * steps).flatten().topk(width).values
             ),
             "best first, please.": best.flip(0),
+            "these are probabilities; return their logarithms.": best.exp(),
         }
-        where = f"with {width} beginnings and {V} tokens, the "
+        where = f"with {width} beginnings and {V} tokens, the tensor of "
         compare(result[0], best, f"{where}new sums", mistakes)
         beginning = {
             "beginnings and tokens are exchanged.": places % V,
             "these are places among all width * V candidates; divide by V.": places,
             "divide by the number of tokens V, not of beginnings.": places // width,
+            "these are no whole numbers; divide with //.": places / V,
             by_tokens: turned // V,
         }
         compare(result[1], places // V, f"{where}beginnings", beginning)
@@ -182,19 +209,35 @@ def looks_ahead(function: Code) -> None:
     for name, (sees, ahead) in decoders.items():
         for seed in range(3):
             torch.manual_seed(seed)
-            got = call(function, _decoder(sees, V), T, V)
-            if isinstance(got, Tensor) and got.shape in ((), (1,)):
-                got = got.item()
-            if not isinstance(got, bool | np.bool_):
-                raise FaultError(f"return True or False; got {type(got).__name__}.")
-            if got != ahead:
+            if _says(function, _decoder(sees, V), T, V) == ahead:
+                continue
+            said = f"a decoder that {name} {'does' if ahead else 'does not'} look ahead"
+            if ahead:
+                raise FaultError(f"{said} (beyond rounding); your function says False.")
+            if _says(function, _decoder(sees, V, rounding=0.0), T, V):
                 raise FaultError(
-                    f"a decoder that {name} {'does' if ahead else 'does not'} look ahead (beyond "
-                    f"rounding); your function says {got}."
+                    f"{said}; your function says True. The output at the changed token may move: "
+                    "compare those before it."
                 )
+            said += " (beyond rounding, here 1e-7)"
+            raise FaultError(f"{said}; your function says True. Allow a tolerance.")
 
 
-def _decoder(sees: Tensor, vocab_size: int) -> Callable[[Tensor], Tensor]:
+def _smoothed(x: Tensor, labels: Tensor, smoothing: float) -> float:
+    of_label = x.gather(2, labels.unsqueeze(2)).squeeze(2)
+    return -float(((1 - smoothing) * of_label + smoothing * x.mean(2))[labels != 0].mean())
+
+
+def _says(function: Code, decode: Callable[[Tensor], Tensor], T: int, V: int) -> bool:
+    got = call(function, decode, T, V)
+    if isinstance(got, Tensor) and got.shape in ((), (1,)):
+        got = got.item()
+    if not isinstance(got, bool | np.bool_):
+        raise FaultError(f"return True or False; got {type(got).__name__}.")
+    return bool(got)
+
+
+def _decoder(sees: Tensor, vocab_size: int, rounding: float = 1e-7) -> Callable[[Tensor], Tensor]:
     table = torch.randn(vocab_size, vocab_size)
 
     def decode(ids: Tensor) -> Tensor:
@@ -202,6 +245,6 @@ def _decoder(sees: Tensor, vocab_size: int) -> Callable[[Tensor], Tensor]:
             raise ValueError(f"ids should be (B, T), from 0 to {vocab_size - 1}")
         T = ids.shape[1]
         logits = sees[:T, :T] @ table[ids]  # (B, T, V)
-        return logits + 1e-7 * torch.randn_like(logits)  # as another kernel would round
+        return logits + rounding * torch.randn_like(logits)  # as another kernel would round
 
     return decode

@@ -1,11 +1,12 @@
 """Figures: one style, plots and drawings that everyone can read, and heads to be explored.
 
-``palette``    the colours, what each is for, and what takes its place on a dark ground
-``figure``     a figure with caption and text alternative, wide and narrow, light and dark
-``narrow``     how a figure is laid out for a phone
-``plots``      the plots that several chapters draw
-``drawings``   tensors, masks, heads, layers, blocks, tiles and caches
-``head_view``  the weights of each head as lines between tokens
+``palette``      the colours, what each is for, and what takes its place on a dark ground
+``figure``       a figure with caption and text alternative, wide and narrow, light and dark
+``narrow``       how a figure is laid out for a phone
+``plots``        the plots that several chapters draw
+``drawings``     tensors, masks, heads, layers, blocks, tiles and caches
+``head_view``    the weights of each head as lines between tokens
+``live_figure``  figures that a reader can touch
 """
 
 from utils.figures.drawings import (
@@ -32,6 +33,7 @@ from utils.figures.drawings import (
 )
 from utils.figures.figure import STYLE, DescribedFigure
 from utils.figures.head_view import FAINT, HeadView
+from utils.figures.live_figure import LiveFigure, live
 from utils.figures.narrow import NARROW
 from utils.figures.palette import (
     BINARY,

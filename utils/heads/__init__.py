@@ -1,11 +1,18 @@
 """The heads inside a model: reach them, weigh them, cut them out.
 
-``hooks``       scale heads, or record their weights, for as long as a ``with`` block lasts
+``hooks``       scale heads, average them, or record their weights, in a ``with`` block
 ``importance``  how much each head matters, by four measures
+``patterns``    whether a head looks one token back, or behind an earlier copy of its token
 ``pruning``     a layer without some of its heads
 """
 
-from utils.heads.hooks import attention_layers, changed_heads, recorded_weights, scaled_heads
+from utils.heads.hooks import (
+    attention_layers,
+    averaged_heads,
+    changed_heads,
+    recorded_weights,
+    scaled_heads,
+)
 from utils.heads.importance import (
     ablation_importance,
     confidence,
@@ -14,4 +21,5 @@ from utils.heads.importance import (
     document_losses,
     gradient_importance,
 )
+from utils.heads.patterns import prefix_matching, previous_token
 from utils.heads.pruning import prune_heads

@@ -9,7 +9,7 @@ Shapes: L layers in the order of ``model.modules()``, H heads, B documents, T qu
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -84,6 +84,39 @@ def scaled_heads(model: nn.Module, scale: Tensor) -> Iterator[None]:
 
     def change(number: int, heads: Tensor) -> Tensor:
         return heads * scale[number].unsqueeze(-2).unsqueeze(-1)  # (..., 1, H, 1)
+
+    with changed_heads(layers, change):
+        yield
+
+
+@contextmanager
+def averaged_heads(model: nn.Module, heads: Iterable[tuple[int, int]]) -> Iterator[None]:
+    """Let these heads give every token the same: the mean of what they give in the batch.
+
+    What a head finds for one token is lost so, and what it gives to all of them is not.
+
+    Parameters
+    ----------
+    heads : places (layer, head)
+
+    Raises
+    ------
+    ValueError
+        if the model has no such head
+
+    Source: Wang and others 2022, "Interpretability in the Wild" ("mean ablation").
+    """
+    layers, chosen = attention_layers(model), set(heads)
+    L, H = len(layers), layers[0].num_heads
+    if wrong := [place for place in chosen if not (0 <= place[0] < L and 0 <= place[1] < H)]:
+        raise ValueError(f"there is no head {wrong[0]} in {L} layers of {H} heads.")
+
+    def change(number: int, heads: Tensor) -> Tensor:
+        taken = [h for layer, h in chosen if layer == number]
+        heads = heads.clone()  # (B, T, H, D_head), or (T, H, D_head)
+        some = heads[..., taken, :]
+        heads[..., taken, :] = some.mean(dim=tuple(range(some.dim() - 2)), keepdim=True)
+        return heads
 
     with changed_heads(layers, change):
         yield

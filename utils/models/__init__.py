@@ -7,6 +7,7 @@
 ``adapters``    low-rank adapters, as parametrisations of a weight
 ``transformer`` encoder and decoder with one embedding; ``transformer_from_torch`` copies PyTorch's
 ``language_model`` a model that writes: causal blocks, and one embedding
+``fast_steps``  its steps with less between the products
 ``sampling``    choose the next token, and write with a language model
 ``llama``       its weights under the names of ``transformers``' Llama
 ``ngrams``      counting instead of learning: n-gram models, and a compressor
@@ -18,6 +19,7 @@ from utils.models.adapters import LowRank, add_adapters, merge_adapters
 from utils.models.blocks import DecoderBlock, EncoderBlock
 from utils.models.classifier import TextClassifier
 from utils.models.encoder import TextEncoder
+from utils.models.fast_steps import FastSteps
 from utils.models.language_model import CausalBlock, GELUNetwork, LanguageModel, RMSNorm, SwiGLU
 from utils.models.llama import llama_settings, llama_weights, to_llama
 from utils.models.minilm import (

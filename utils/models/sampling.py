@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from utils.models.fast_steps import FastSteps
+
 if TYPE_CHECKING:
     from utils.models.language_model import LanguageModel
 
@@ -190,11 +192,11 @@ def _tokens(
     """Write as ``write`` says, once all is checked."""
     model.eval()
     generator = None if seed is None else torch.Generator(ids.device).manual_seed(seed)
-    caches = model.start(ids.shape[1] + max_new_tokens - 1)
+    step = FastSteps(model, ids.shape[1] + max_new_tokens - 1)
     done = torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
     new = ids
     for _ in range(max_new_tokens):
-        logits = model.step(new, caches)[:, -1]  # (B, V)
+        logits = step(new)  # (B, V)
         if penalty != 1:
             logits = penalize_repetition(logits, ids, penalty)
         if temperature is None:
@@ -208,7 +210,8 @@ def _tokens(
             token = token.masked_fill(done, end)
             done = done | (token == end)
         yield token
-        if done.all():
+        if end is not None and done.all():
             return
         new = token.unsqueeze(1)  # (B, 1)
-        ids = torch.cat([ids, new], dim=1)
+        if penalty != 1:
+            ids = torch.cat([ids, new], dim=1)

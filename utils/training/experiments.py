@@ -78,8 +78,8 @@ def run_all(
 def fetch_results(address: str, *names: str) -> None:
     """Fetch files of kept results into the folder ``results``, where a chapter looks for them.
 
-    In a clone of the course nothing is fetched: there the files are at hand, or were removed to be
-    made anew. A file that is already there is left as it is.
+    In a clone of the course a table is not fetched: there it is at hand, or was removed to be made
+    anew. What no chapter makes, such as weights, is. A file that is there is left as it is.
 
     Parameters
     ----------
@@ -90,22 +90,21 @@ def fetch_results(address: str, *names: str) -> None:
     RuntimeError
         if a file cannot be fetched
     """
-    if Path("../_config.yml").is_file():
-        return
+    in_clone = Path("../_config.yml").is_file()
     for name in names:
         file = Path("results", name)
-        if file.is_file():
+        if file.is_file() or (in_clone and file.suffix == ".csv"):
             continue
         try:
             with urllib.request.urlopen(f"{address}/{name}", timeout=30) as answer:
-                text = answer.read().decode()
+                content = answer.read()
         except OSError as error:
             raise RuntimeError(
-                f"{address}/{name} could not be fetched ({error}). Without it the chapter runs "
-                "all of its experiments itself, which takes long; try again with a network."
+                f"{address}/{name} could not be fetched ({error}). Without it the chapter would "
+                "have to train for long what it holds; try again with a network."
             ) from error
         with replacing(file) as half:
-            half.write_text(text, encoding="utf-8")
+            half.write_bytes(content)
 
 
 def mean_intervals(results: pd.DataFrame, by: str | list[str], value: str) -> pd.DataFrame:

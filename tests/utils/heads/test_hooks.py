@@ -9,6 +9,7 @@ from torch import nn
 from utils.attention import FastMultiHeadAttention, MultiHeadAttention, NaiveMultiHeadAttention
 from utils.heads import (
     attention_layers,
+    averaged_heads,
     changed_heads,
     document_losses,
     recorded_weights,
@@ -51,6 +52,46 @@ def test_a_scale_reaches_a_layer_without_a_batch():
     with scaled_heads(layer, torch.zeros(1, H)):
         output, _ = layer(x, x, x)
     torch.testing.assert_close(output, layer.out_proj.bias.expand(T, D))
+
+
+def test_averaged_heads_give_all_tokens_their_mean(two_layers, batches):
+    model, chosen = two_layers(), [(0, 1), (1, 0), (1, 3)]
+    (ids, _), *_ = batches()
+    given = []
+
+    def mean(number, heads):  # by hand, (B, T, H, D_head)
+        given.append(heads)
+        rows = [
+            heads[:, :, h].mean(dim=(0, 1)).expand_as(heads[:, :, h])
+            if (number, h) in chosen
+            else heads[:, :, h]
+            for h in range(H)
+        ]
+        return torch.stack(rows, dim=2)
+
+    with changed_heads(attention_layers(model), mean):
+        expected = model(ids)
+    with averaged_heads(model, iter(chosen)):
+        torch.testing.assert_close(model(ids), expected)
+    assert len(given) == 2
+    assert not torch.allclose(model(ids), expected)
+
+
+def test_heads_are_averaged_without_a_batch_too():
+    layer, x = MultiHeadAttention(D, H), torch.randn(T, D)
+    with averaged_heads(layer, [(0, 2)]):
+        output, _ = layer(x, x, x)
+        expected, _ = layer(x[None], x[None], x[None])
+    torch.testing.assert_close(output, expected[0])
+
+
+@pytest.mark.parametrize("place", [(2, 0), (0, H), (-1, 0)])
+def test_a_head_that_is_not_there_cannot_be_averaged(place, two_layers):
+    with (
+        pytest.raises(ValueError, match="there is no head"),
+        averaged_heads(two_layers(), [(0, 0), place]),
+    ):
+        pass
 
 
 def test_gradients_reach_the_scale(two_layers, batches):

@@ -132,11 +132,27 @@ def test_kept_results_are_fetched_once(away):
     assert (folder / "results" / "10-b.csv").read_text() == "a,b\n10-b.csv,1\n"
 
 
-def test_nothing_is_fetched_in_a_clone(away):
+def test_what_is_fetched_is_the_same_bytes(away):
+    folder, address = away
+    content = bytes(range(256)) + b"\r\n"  # no UTF-8
+    (folder.parents[1] / "there" / "18-a.safetensors").write_bytes(content)
+    fetch_results(address, "18-a.safetensors")
+    assert (folder / "results" / "18-a.safetensors").read_bytes() == content
+
+
+def test_no_table_is_fetched_in_a_clone(away):
     folder, address = away
     (folder.parent / "_config.yml").write_text("")
     fetch_results(address, "10-a.csv")
     assert not (folder / "results").exists()
+
+
+def test_weights_are_fetched_in_a_clone_too(away):
+    folder, address = away
+    (folder.parent / "_config.yml").write_text("")
+    (folder.parents[1] / "there" / "18-a.safetensors").write_bytes(b"weights")
+    fetch_results(address, "10-a.csv", "18-a.safetensors")
+    assert [path.name for path in (folder / "results").iterdir()] == ["18-a.safetensors"]
 
 
 def test_it_is_said_why_a_file_cannot_be_fetched(away):

@@ -94,6 +94,14 @@ def one_of_both(q, k, v, N, pass_on, keys_stay):
     return merge_attention(parts)[0]
 
 
+def queries_too(q, k, v, N, pass_on):
+    parts = [partial_attention(q, k, v)]
+    for _ in range(N - 1):
+        q, k, v = pass_on([q, k, v])
+        parts.append(partial_attention(q, k, v))
+    return merge_attention(parts)[0]
+
+
 def stacked(*inputs):
     return torch.stack([output for output, _ in parts_of(*inputs)])
 
@@ -133,6 +141,7 @@ WRONG = {
     ch14.placed_all_reduce: [
         (lambda heads, w_o, b_o, _: heads @ w_o.T + b_o, "call all_reduce"),
         (with_all_biases, "once for each process"),
+        (lambda heads, w_o, *_: heads @ w_o.T, "not added up, and the bias is missing"),
         (lambda heads, w_o, _, add: add(heads @ w_o.T), "the bias is missing"),
         (heads_first, "before the projection"),
         (twice, "added up again"),
@@ -155,6 +164,9 @@ WRONG = {
             lambda q, k, v, N, p: merge_attention(parts_of(q, k, v, N, p, max(1, N - 2)))[0],
             "the last slice has not come",
         ),
+        (lambda *x: merge_attention(parts_of(*x, x[3]))[0], "your own keys count twice"),
+        (queries_too, "the queries travel too"),
+        (lambda *inputs: merge_attention(parts_of(*inputs)), "take [0]"),
         (
             lambda q, k, v, N, p: merge_attention(parts_of(q, k, v, N, p, N)[:N])[0],
             "right, but 72 numbers leave a process",
@@ -183,6 +195,7 @@ WRONG = {
         (lambda g, n, add: add(g * n), "divide by how many there are"),
         (lambda g, n, add: add(g * n) / add(1), "divide by that of all examples"),
         (lambda g, n, add: add(g * n) / n, "divided by your own n"),
+        (lambda g, n, add: add(g) / n, "not weighed, and divided by your own n"),
         (lambda g, n, add: g, "not added up: call all_reduce."),
         (lambda g, n, add: g * n / add(n), "on the gradient too"),
     ],

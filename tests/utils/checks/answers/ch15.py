@@ -170,6 +170,12 @@ def by_replacing(old):
     return old
 
 
+def ends_first(old):
+    if old in UNUSED:
+        return None
+    return by_replacing(old.replace("output.dense", "ff.down_proj"))
+
+
 def by_diagonal(weights, padding, offset):
     T = weights.shape[-1]
     on_key = weights.diagonal(offset, 2, 3)  # (B, H, T - |offset|)
@@ -213,6 +219,19 @@ def keys_only(weights, padding, offset):
     place = torch.arange(weights.shape[-1])
     pairs = (place - place[:, None] == offset) & ~padding[:, None]
     return (weights * pairs[:, None]).sum((0, 2, 3)) / pairs.sum()
+
+
+def both_ways(weights, padding, offset):
+    place = torch.arange(weights.shape[-1])
+    far = (place - place[:, None]).abs() == abs(offset)
+    pairs = far & ~padding[:, None] & ~padding[:, :, None]
+    return weights.transpose(0, 1)[:, pairs].mean(1)
+
+
+def round_the_end(weights, padding, offset):
+    T, real = weights.shape[-1], ~padding
+    pairs = torch.eye(T, dtype=torch.bool).roll(offset, 1) & real[:, None] & real[:, :, None]
+    return weights.transpose(0, 1)[:, pairs].mean(1)
 
 
 def others(vectors):
@@ -284,6 +303,19 @@ WRONG = {
         (norm(weighted=False), "the weight is missing"),
         (by_deviation, "divided by the standard deviation"),
         (lambda x, w, eps: w * x / (x.var(-1, correction=0, keepdim=True) + eps), "the variance"),
+        (lambda x, w, eps: w * x / (x.std(-1, keepdim=True) + eps), "divided by the standard dev"),
+        (
+            lambda x, w, eps: w * x / (x.var(-1, keepdim=True) + eps).sqrt(),
+            "the standard deviation",
+        ),
+        (
+            lambda x, w, eps: w * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps),
+            "the mean is subtracted",
+        ),
+        (
+            lambda x, w, eps: by_hand(x, w, eps) * (1 - x.mean(-1, keepdim=True) / x),
+            "the mean is subtracted above the line",
+        ),
         (norm(eps_factor=0), "eps is missing"),
         (lambda x, w, eps: x * w, "not divided by anything"),
         (lambda x, w, eps: by_torch(x.mT, None, eps).mT * w, "over the tokens"),
@@ -326,8 +358,11 @@ WRONG = {
             lambda old: by_replacing(old) and by_replacing(old).replace("ff_norm", "mha_norm"),
             "is called blocks.0.ff_norm.weight in our model; you return 'blocks.0.mha_norm.weight'",
         ),
+        (ends_first, "The order matters"),
     ],
     ch15.offset_share: [
+        (both_ways, "looks both ways"),
+        (round_the_end, "wrap round"),
         (lambda w, p, o: by_mask(w, p, -o), "looks the wrong way"),
         (lambda w, p, o: by_mask(w.mT, p, o), "looks the wrong way"),
         (lambda w, p, o: by_mask(w, torch.zeros_like(p), o), "padding takes part"),
@@ -347,7 +382,7 @@ WRONG = {
     ],
     ch15.first_of_kind: [
         (with_itself, "every text finds itself"),
-        (lambda v, y: first_in(y, others(v).argsort()), "put the largest cosine first"),
+        (lambda v, y: first_in(y, others(v).argsort()), "sort descending if it has -inf"),
         (lambda v, y: first_in(y, (v @ v.T).argsort()), "the least similar texts come first"),
         (
             lambda v, y: first_in(y, (v @ v.T).fill_diagonal_(0).argsort(descending=True)),

@@ -37,6 +37,16 @@ def by_chi_squared(first, second):
     return stats.chi2.sf((first - second) ** 2 / (first + second), 1)
 
 
+def with_correction(first, second):
+    n, gap = first + second, abs(first - second)
+    return stats.chi2.sf(max(gap - 1, 0) ** 2 / n, 1) if n else 1.0
+
+
+def mid_p(first, second):
+    n, few = first + second, min(first, second)
+    return 2 * stats.binom.cdf(few, n, 0.5) - stats.binom.pmf(few, n, 0.5)
+
+
 def means_of(vectors, labels):
     return torch.stack([vectors[labels == c].mean(dim=0) for c in labels.unique()])
 
@@ -121,6 +131,8 @@ WRONG = {
         (all_but_the_last, "range(n) ends before n"),
         (up_to_the_larger, "take the smaller"),
         (by_chi_squared, "approximation by chi-squared"),
+        (with_correction, "with the correction by one"),
+        (mid_p, "by half (the mid-p value)"),
         (lambda a, b: p_value(a, b) * 2 ** (a + b), "divide by all"),
         (lambda a, b: p_value(a, b) if a != b else 2 * stats.binom.cdf(a, a + b, 0.5), "at most 1"),
         (lambda a, b: a / (a + b), "exact_p_value(4, 1)"),
@@ -150,7 +162,7 @@ WRONG = {
         (lambda w, a, b, alpha: w, "nothing is added"),
         (lambda w, a, b, alpha: w - alpha / len(a) * b @ a, "add it"),
         (lambda w, a, b, alpha: w + alpha / len(a) * (b @ a).T, "transposed"),
-        (lambda w, a, b, alpha: w + alpha / len(a) * a @ b, "raised RuntimeError"),
+        (lambda w, a, b, alpha: w + alpha / len(a) * a @ b, "is the product B A"),
         (in_place, "changed in place"),
     ],
 }

@@ -52,6 +52,13 @@ def wrong_cross(scale=None, dim=-1, mask="before", mix="values", exchange=False,
     return function
 
 
+def read_apart(y, memory, w_q, w_k, w_v, padding, keys, values):
+    """Cross-attention whose keys and values need not be of one text."""
+    texts = {"y": y, "memory": memory}
+    scores = (y @ w_q) @ (texts[keys] @ w_k).mT / math.sqrt(w_q.shape[1])
+    return scores.masked_fill(padding.unsqueeze(1), -INF).softmax(-1) @ (texts[values] @ w_v)
+
+
 # The loss
 
 
@@ -87,9 +94,37 @@ def over_the_others(logits, labels, smoothing):
     return -(wanted * logits.log_softmax(-1)).sum(-1)[labels != 0].mean()
 
 
+def none_for_the_label(logits, labels, smoothing):
+    V = logits.shape[-1]
+    right = F.one_hot(labels, V)
+    wanted = (1 - smoothing) * right + smoothing / V * (1 - right)
+    return -(wanted * logits.log_softmax(-1)).sum(-1)[labels != 0].mean()
+
+
+def smoothed_of(values):
+    """Smooth what ``values`` makes of the logits."""
+
+    def function(logits, labels, smoothing):
+        x = values(logits)
+        wanted = F.one_hot(labels, x.shape[-1]) * (1 - smoothing) + smoothing / x.shape[-1]
+        return -(wanted * x).sum(-1)[labels != 0].mean()
+
+    return function
+
+
 def each_the_share(logits, labels, smoothing):
     wanted = (1 - smoothing) * F.one_hot(labels, logits.shape[-1]) + smoothing
     return -(wanted * logits.log_softmax(-1)).sum(-1)[labels != 0].mean()
+
+
+def mean_of_means(logits, labels, smoothing):
+    losses, counts = losses_of(logits, labels, smoothing), labels != 0
+    return ((losses * counts).sum(1) / counts.sum(1)).mean()
+
+
+def log_of_mixture(logits, labels, smoothing):
+    wanted = (1 - smoothing) * F.one_hot(labels, logits.shape[-1]) + smoothing / logits.shape[-1]
+    return -(wanted * logits.softmax(-1)).sum(-1).log()[labels != 0].mean()
 
 
 # Beams
@@ -251,6 +286,12 @@ WRONG = {
             ),
             "no causal mask here",
         ),
+        (
+            lambda y, m, q, k, v, p: (
+                (y @ q @ (m @ k).mT / q.shape[1] ** 0.5).masked_fill(p, -INF).softmax(-1) @ (m @ v)
+            ),
+            "it needs an axis",
+        ),
         (wrong_cross(scale=1), "scale is missing"),
         (wrong_cross(scale=6), "root of D;"),
         (wrong_cross(dim=-2), "the queries"),
@@ -258,6 +299,16 @@ WRONG = {
         (wrong_cross(mix="keys"), "mix the values"),
         (wrong_cross(exchange=True), "the source asks"),
         (wrong_cross(alone=True), "attends to itself"),
+        (
+            lambda y, m, q, k, v, p: by_formula(y, y, q, k, v, p),
+            "keys and values come from y",
+        ),
+        (
+            lambda y, m, q, k, v, p: by_formula(m, y, q, k, v, p),
+            "the source asks; queries come from y",
+        ),
+        (lambda *given: read_apart(*given, keys="memory", values="y"), "the values come from y"),
+        (lambda *given: read_apart(*given, keys="y", values="memory"), "the keys come from y"),
     ],
     ch17.smoothed_loss: [
         (lambda x, y, s: losses_of(x, y, s)[y == 0].mean(), "True means padding"),
@@ -273,6 +324,11 @@ WRONG = {
             "still has all of its share",
         ),
         (lambda x, y, s: -torchs(x, y, s), "sign is wrong"),
+        (mean_of_means, "mean of the texts' means"),
+        (log_of_mixture, "log of a mixture"),
+        (none_for_the_label, "no part of what is spread"),
+        (smoothed_of(lambda x: x.softmax(-1)), "these are probabilities"),
+        (smoothed_of(lambda x: x.log_softmax(1)), "over the wrong axis"),
         (lambda x, y, s: x.mean(), "with smoothing 0.1, the loss is -0.141 instead of 3.426"),
     ],
     ch17.beam_step: [
@@ -281,9 +337,14 @@ WRONG = {
         (change(candidates=torch.mul), "added, not multiplied"),
         (change(largest=False), "the worst"),
         (change(flip=True), "best first"),
+        (
+            lambda sums, steps: [with_topk(sums, steps)[0].exp(), *with_topk(sums, steps)[1:]],
+            "return their logarithms",
+        ),
         (change(beginning=lambda p, K, V: p % V), "exchanged"),
         (change(beginning=lambda p, K, V: p), "divide by V"),
         (change(beginning=lambda p, K, V: p // K), "not of beginnings"),
+        (change(beginning=lambda p, K, V: p / V), "divide with //"),
         (change(token=lambda p, K, V: p % K), "not by the width"),
         (turned_over, "token by token"),
         (lambda sums, steps: with_topk(sums, steps)[:2], "three things"),
@@ -291,8 +352,8 @@ WRONG = {
     ch17.looks_ahead: [
         (lambda *_: False, "has no mask does look ahead"),
         (lambda *_: True, "all that came before does not look ahead"),
-        (compared(lambda T: slice(0, T), -1), "does not look ahead"),
-        (compared(lambda T: slice(0, T - 1), -1, 0.0), "does not look ahead (beyond rounding)"),
+        (compared(lambda T: slice(0, T), -1), "compare those before it"),
+        (compared(lambda T: slice(0, T - 1), -1, 0.0), "Allow a tolerance"),
         (compared(lambda T: slice(1, T - 1), -1), "lets only output"),
         (last_token, "lets only output 4 see token 5 does look ahead"),
         (second_half, "lets only output 5 see token 6 does look ahead"),

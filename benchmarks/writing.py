@@ -1,0 +1,185 @@
+"""Writing with one set of weights, ours and as ``transformers``' Llama, in turns: the benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+import pandas as pd
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from tqdm import tqdm
+
+from benchmarks import writer
+from utils.data import END_OF_TEXT
+from utils.measure import count, interleave
+from utils.models import LanguageModel, load_writer, to_llama, write
+
+AIM = 1.5  # times as fast as ``generate`` with its default, one text at a time
+OURS, DEFAULT, FLOOR = "ours", "generate", "the products alone"
+CALLS = {DEFAULT: {}, "generate, static cache": {"cache_implementation": "static"}}
+TIE = 1e-3  # logits that are as near as this may be the other way round after rounding
+Way = Callable[[Tensor, int], Tensor]  # prompts (B, T) and a number of tokens -> (B, tokens)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is measured."""
+
+    prompt: int = 128  # tokens that are there
+    new_tokens: int = 256  # that are written
+    batches: tuple[int, ...] = (1, 16)  # texts at once
+
+
+QUICK = Sizes(prompt=8, new_tokens=6, batches=(1, 3))
+
+
+def load_model(quick: bool) -> tuple[LanguageModel, list[str]]:
+    """Give the trained writer, or a model of its size that was not trained; and say which.
+
+    Raises
+    ------
+    RuntimeError
+        if the trained weights are there and are not those of their recipe
+    """
+    if quick:
+        return _untrained(writer.SETTINGS | writer.QUICK), ["A small model with random weights."]
+    if (writer.RESULTS / f"{writer.NAME}.safetensors").is_file():
+        return load_writer(writer.RESULTS, writer.NAME).model, []
+    said = "There are no trained weights, so these are random ones: `make train-writer` trains."
+    return _untrained(writer.SETTINGS), [said]
+
+
+def compare_writing(
+    model: LanguageModel, sizes: Sizes, device: torch.device, budget: float
+) -> tuple[pd.DataFrame, list[str]]:
+    """Time how the model and the same weights as a Llama write, once all write the same texts.
+
+    Each batch is written on one thread, and on as many as PyTorch has here.
+
+    Parameters
+    ----------
+    budget : float, seconds for a batch and a number of threads
+
+    Returns
+    -------
+    rows : DataFrame with a row for each batch, number of threads and way to write: seconds, tokens
+        a second, and how many times as long it takes as ours, each with its range; and ``calls``,
+        the operators of PyTorch that a token takes. The last way writes nothing: it only multiplies
+        with the weights, as often as all must
+    notes : list of str, where two ways took two tokens that are equally good
+
+    Raises
+    ------
+    ArithmeticError
+        if a way writes something else than ours
+    """
+    model = model.to(device)
+    theirs = to_llama(model)
+    ways: dict[str, Way] = {OURS: partial(_ours, model)}
+    ways |= {name: partial(_theirs, theirs, options) for name, options in CALLS.items()}
+    most = torch.get_num_threads() if device.type == "cpu" else 1
+    rows: list[dict[str, Any]] = []
+    notes: list[str] = []
+    jobs = list(product(sizes.batches, sorted({1, most})))
+    for batch, threads in tqdm(jobs, desc="writing", ncols=78):
+        with _threads(threads):
+            ids = prompts(model, batch, sizes.prompt)
+            written = {name: way(ids, sizes.new_tokens) for name, way in ways.items()}
+            notes += check_texts(model, ids, written)
+            timed: dict[str, Callable[[Tensor, int], object]] = {**ways}
+            timed[FLOOR] = partial(_products, model)
+            calls = {name: _calls(way, ids) for name, way in timed.items()}
+            turns = {name: partial(way, ids, sizes.new_tokens) for name, way in timed.items()}
+            times = interleave(turns, device, budget)
+        for name in timed:
+            row: dict[str, Any] = {"batch": batch, "threads": threads, "way": name}
+            row |= _spread(times[name], "seconds")
+            row |= _spread(batch * sizes.new_tokens / times[name], "per_second")
+            row |= _spread(times[name] / times[OURS], "to_ours")
+            rows.append(row | {"calls": calls[name], "rounds": len(times)})
+    return pd.DataFrame(rows), notes
+
+
+def prompts(model: LanguageModel, batch: int, length: int) -> Tensor:
+    """Let the model begin texts, (batch, length): drawn, so that no two are alike."""
+    begin = torch.full((batch, 1), END_OF_TEXT, device=model.embedding.weight.device)
+    drawn = write(model, begin, length - 1, seed=0)
+    return torch.cat([begin, *(token.unsqueeze(1) for token in drawn)], dim=1)
+
+
+def check_texts(model: LanguageModel, ids: Tensor, written: Mapping[str, Tensor]) -> list[str]:
+    """See that all went on with ``ids`` as ours did; what follows a tie may differ, and is told.
+
+    Raises
+    ------
+    ArithmeticError
+        if one is another text, or of another length
+    """
+    ours, notes = written[OURS], []
+    for name, found in written.items():
+        if found.shape != ours.shape:
+            raise ArithmeticError(f"“{name}” wrote {found.shape[1]} tokens, not {ours.shape[1]}.")
+        for row in (found != ours).any(dim=1).nonzero().flatten().tolist():
+            first = int((found[row] != ours[row]).nonzero()[0])
+            with torch.no_grad():
+                logits = model(torch.cat([ids[row], ours[row, :first]]).unsqueeze(0))[0, -1]
+            one, other = logits[found[row, first]], logits[ours[row, first]]
+            if not (one - other).abs() <= TIE:
+                raise ArithmeticError(f"“{name}” writes another text than ours.")
+            notes.append(
+                f"After {first} tokens two are equally good, and “{name}” takes the other in one "
+                f"of {len(ids)} texts."
+            )
+    return notes
+
+
+def _ours(model: LanguageModel, ids: Tensor, count: int) -> Tensor:
+    return torch.stack(list(write(model, ids, count, temperature=None)), dim=1)
+
+
+def _theirs(model: Any, options: Mapping[str, str], ids: Tensor, count: int) -> Tensor:
+    found = model.generate(ids, max_new_tokens=count, do_sample=False, **options)
+    return found[:, ids.shape[1] :]
+
+
+@torch.no_grad()
+def _products(model: LanguageModel, ids: Tensor, count: int) -> None:
+    """Multiply with every matrix of weights, once a token; what is before and after is left out."""
+    weights = [weight for weight in model.parameters() if weight.dim() == 2]
+    inputs = {weight.shape[1]: weight.new_ones(len(ids), weight.shape[1]) for weight in weights}
+    for _ in range(count):
+        for weight in weights:
+            F.linear(inputs[weight.shape[1]], weight)
+
+
+def _calls(way: Callable[[Tensor, int], object], ids: Tensor) -> int:
+    """Count the operators that one more token takes."""
+    few, more = (count(partial(way, ids, tokens)).calls for tokens in (2, 4))
+    return (more - few) // 2
+
+
+def _spread(values: pd.Series, name: str) -> dict[str, float]:
+    """Give the median, under ``name``, and the range, under ``name_low`` and ``name_high``."""
+    found = {name: values.median(), f"{name}_low": values.min(), f"{name}_high": values.max()}
+    return {key: float(value) for key, value in found.items()}
+
+
+def _untrained(settings: Mapping[str, Any]) -> LanguageModel:
+    torch.manual_seed(settings["seed"])
+    return writer.build(settings).eval()
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,75 @@
+import base64
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from tools.problems import LEGIBLE, smallest_text
+from utils.data import BytePairs
+from utils.figures import live
+from utils.figures.live_writer import weights_script
+from utils.models import GELUNetwork, LanguageModel
+
+
+@dataclass
+class Kept:
+    model: LanguageModel
+    vocabulary: BytePairs
+    recipe: dict[str, Any]
+
+
+def kept(**options):
+    torch.manual_seed(0)
+    vocabulary = BytePairs.learn(["can you can that can"] * 3, 262)
+    model = LanguageModel(len(vocabulary), 16, 2, 1, 8, 2, **options).eval()
+    return Kept(model, vocabulary, {"settings": {"num_heads": 2, "length": 32}})
+
+
+def test_the_script_has_weights_and_vocabulary():
+    writer = kept()
+    script = weights_script(writer)
+    found = json.loads(script.removeprefix("globalThis.courseWriter = ").rstrip(";\n"))
+    assert (found["numHeads"], found["length"]) == (2, 32)
+    assert [tuple(pair) for pair in found["merges"]] == writer.vocabulary.merges
+    for name, weight in writer.model.state_dict().items():
+        numbers = np.frombuffer(base64.b64decode(found["state"][name]), "<f2")
+        assert torch.from_numpy(numbers.copy()).view(weight.shape).equal(weight.half())
+
+
+@pytest.mark.parametrize("part", [{"make_norm": nn.LayerNorm}, {"make_network": GELUNetwork}])
+def test_a_model_of_other_parts_is_refused(part):
+    with pytest.raises(ValueError, match="RMSNorm and SwiGLU alone"):
+        weights_script(kept(**part))
+
+
+def test_the_picture_says_what_was_written_and_what_comes_next():
+    writer = kept()
+    given = {"writer": writer, "text": "can you", "written": " can\n    that"}
+    figure = live("writer", "It writes. So.", **given)
+    html = figure._repr_html_()
+    assert html == live("writer", "It writes. So.", **given)._repr_html_()
+    with torch.no_grad():
+        ids = torch.tensor([[0, *writer.vocabulary.encode("can you can\n    that")]])
+        highest = writer.model(ids)[0, -1].softmax(dim=-1).max()
+    assert repr(figure).startswith("The model went on with “can you”: “can you can that” The next")
+    assert f" {highest:.2f}," in repr(figure)
+    assert "\N{NO-BREAK SPACE}" * 4 + "that" in html
+    assert smallest_text(html) >= LEGIBLE
+    assert len(html) < 300_000
+    assert "courseWriter = {" not in html  # the weights are not in the figure
+
+
+def test_a_long_text_is_cut_in_the_picture():
+    written = "\n".join(map(str, range(50)))
+    html = live("writer", "It writes.", writer=kept(), text="", written=written)._repr_html_()
+    assert ">…<" in html
+    assert ">40<" not in html
+
+
+def test_a_picture_needs_something_written():
+    with pytest.raises(ValueError, match="something that the model wrote"):
+        live("writer", "It writes.", writer=kept(), text="can", written="")

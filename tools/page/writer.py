@@ -1,0 +1,31 @@
+"""The model that writes in the page: its weights, as a script among the book's styles.
+
+They are 4 MB, and kept once, in ``notebooks/results``. The script is written where a page has the
+figure, and asked for when a reader starts it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+FIGURE = 'data-live="writer"'
+FILE = "writer-weights.js"
+
+
+def _finish(app: Sphinx, exception: Exception | None) -> None:
+    if exception or app.builder.name != "html":
+        return
+    pages = Path(app.outdir).rglob("*.html")
+    if any(FIGURE in page.read_text(encoding="utf-8") for page in pages):
+        from utils.figures.live_writer import weights_script
+        from utils.models import load_writer
+
+        script = weights_script(load_writer(Path(app.srcdir, "notebooks", "results")))
+        Path(app.outdir, "_static", FILE).write_text(script, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Wait until everything is written, and has become light."""
+    app.connect("build-finished", _finish, priority=950)

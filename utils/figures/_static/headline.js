@@ -1,0 +1,152 @@
+// The classifier of chapter 8: [CLS] reads a text. Probabilities, tokens, what each head reads, and
+// what taking a word out does.
+
+const MOST = 120; // words that are read; the page stays quick
+
+// Numbers of two bytes each (float16), written in base64.
+function halves(base64) {
+  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  return Float32Array.from({ length: bytes.length / 2 }, (_, i) => {
+    const bits = view.getUint16(2 * i, true);
+    const [exponent, fraction] = [(bits >> 10) & 31, (bits & 1023) / 1024];
+    const size = exponent ? (1 + fraction) * 2 ** (exponent - 15) : fraction * 2 ** -14;
+    return bits & 0x8000 ? -size : size;
+  });
+}
+
+// As BERT's tokenizer: without accents and capitals, punctuation by itself, and of each word the
+// longest piece that is known, then the longest of the rest, which begins with ##.
+const UNSEEN = /[\ufffd]|(?![\t\n\r])\p{C}/gu;
+const HAN = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2fa1f}]/gu;
+const WORDS = /[!-/:-@[-`{-~\p{P}]|[^!-/:-@[-`{-~\p{P}\p{White_Space}]+/gu;
+
+function splitWords(text) {
+  return text.replace(UNSEEN, "").split(/\p{White_Space}+/u).filter(Boolean);
+}
+
+function tokenize(text, vocabulary) {
+  const plain = text.replace(UNSEEN, "").replace(HAN, " $& ").normalize("NFD");
+  const words = plain.replace(/\p{Mn}/gu, "").toLowerCase().match(WORDS) ?? [];
+  return words.flatMap((word) => {
+    const [letters, pieces] = [[...word], []];
+    if (letters.length > 100) return ["[UNK]"];
+    for (let start = 0; start < letters.length; ) {
+      let [end, piece] = [letters.length + 1, ""];
+      do piece = (start ? "##" : "") + letters.slice(start, --end).join("");
+      while (end > start && !vocabulary.has(piece));
+      if (end === start) return ["[UNK]"];
+      pieces.push(piece);
+      start = end;
+    }
+    return pieces;
+  });
+}
+
+// The model: an embedding, one layer in which the first token asks, and two linear maps.
+class TextClassifier {
+  constructor(state, numHeads, width, numClasses) {
+    const matrix = (name, columns) => {
+      const data = halves(state[name]);
+      return new Matrix(data.length / columns, columns, data);
+    };
+    this.embedding = matrix("embedding.weight", width);
+    const own = Object.keys(state).filter((name) => name.startsWith("mha."));
+    const layer = Object.fromEntries(own.map((name) => [name.slice(4), halves(state[name])]));
+    this.mha = new MultiHeadAttention(width, numHeads, layer);
+    this.hidden = [matrix("classifier.0.weight", width), halves(state["classifier.0.bias"])];
+    const wide = this.hidden[0].rows;
+    this.last = [matrix("classifier.2.weight", wide), halves(state["classifier.2.bias"])];
+  }
+  // ids (T,) -> the probability of each class, and of each head the weights of the first token.
+  read(ids) {
+    const x = Matrix.from(ids.map((id) => this.embedding.row(id))); // (T, D)
+    const { output, weights } = this.mha.forward(new Matrix(1, x.columns, x.row(0)), x, x);
+    const hidden = linear(output, ...this.hidden);
+    const relu = new Matrix(1, hidden.columns, hidden.data.map((number) => Math.max(number, 0)));
+    const shares = maskedSoftmax(linear(relu, ...this.last));
+    return { shares: shares.data, heads: weights.map((head) => head.data) };
+  }
+}
+
+function headline(stage, { text, vocabulary, classes, numHeads, width, state }) {
+  const idOf = new Map(vocabulary.map((token, id) => [token, id]));
+  const model = new TextClassifier(state, numHeads, width, classes.length);
+  const input = make("textarea", { rows: 4, oninput: change, spellcheck: false });
+  input.value = text.replace(/\s+/g, " ");
+  const which = make("select", { onchange: update });
+  const views = ["mean of the heads", ...Array.from({ length: numHeads }, (_, h) => `head ${h}`)];
+  which.append(...views.map((textContent) => make("option", { textContent })));
+  const words = make("div", { className: "words" });
+  const tokens = make("p", { className: "tokens", tabIndex: 0 }); // it scrolls, by keyboard too
+  const told = set(make("p"), { role: "status" });
+  const { whole, body } = table("What the text is about", ["class", "probability"]);
+  const rows = classes.map((name) => {
+    const cell = make("td", { className: "bar" });
+    body.append(make("tr", {}, make("th", { scope: "row", textContent: name }), cell));
+    return cell;
+  });
+  const field = make("label", { className: "field" });
+  field.append(make("span", { textContent: "Your text" }), input);
+  const choice = make("label", {}, make("span", { textContent: "Colour by" }), which);
+  stage.append(make("div", {}, field, choice), make("div", {}, whole, told), words, tokens);
+
+  let pieces = []; // of each word
+  let out = new Set(); // numbers of the words that were taken out
+  function change() {
+    pieces = splitWords(input.value)
+      .slice(0, MOST)
+      .map((word) => ({ word, tokens: tokenize(word, idOf) }));
+    out = new Set();
+    words.replaceChildren(
+      ...pieces.map(({ word }, n) => {
+        const textContent = word.length > 30 ? `${word.slice(0, 29)}…` : word;
+        const button = make("button", { type: "button", textContent });
+        button.addEventListener("click", () => {
+          if (!out.delete(n)) out.add(n);
+          update();
+        });
+        return button;
+      }),
+    );
+    update();
+  }
+
+  const read = (without) => {
+    const left = pieces.flatMap(({ tokens }, n) => (without.has(n) ? [] : tokens));
+    return model.read(["[CLS]", ...left, "[SEP]"].map((token) => idOf.get(token)));
+  };
+  function update() {
+    const { shares, heads } = read(out);
+    rows.forEach((cell, c) => {
+      cell.textContent = two(shares[c]);
+      cell.style.setProperty("--share", shares[c]);
+    });
+    const chosen = which.selectedIndex ? [heads[which.selectedIndex - 1]] : heads;
+    let at = 1; // behind [CLS]
+    const weights = pieces.map(({ tokens }, n) => {
+      if (out.has(n)) return 0;
+      const own = Array.from(tokens, () => at++);
+      return own.reduce((sum, i) => sum + chosen.reduce((a, head) => a + head[i], 0), 0);
+    });
+    const most = Math.max(...weights, 1e-9);
+    [...words.children].forEach((button, n) => {
+      button.style.setProperty("--share", weights[n] / most);
+      set(button, { "aria-pressed": out.has(n), title: pieces[n].tokens.join(" ") });
+    });
+    tokens.textContent = `Tokens: ${pieces.flatMap((one) => one.tokens).join(" ")}`;
+    told.textContent = say(shares);
+  }
+  function say(shares) {
+    const every = pieces.flatMap((one) => one.tokens);
+    if (!every.length) return "There is nothing to read: type a few English words.";
+    if (every.every((token) => token === "[UNK]"))
+      return "The tokenizer knows none of this, so the answer says nothing about it.";
+    const best = shares.indexOf(Math.max(...shares));
+    const cut = splitWords(input.value).length > MOST ? ` Only ${MOST} words are read.` : "";
+    const answer = `${classes[best]}, ${two(shares[best])}`;
+    if (!out.size) return `${answer}. Take a word out: click it.${cut}`;
+    return `${answer}; with all words it is ${two(read(new Set()).shares[best])}.${cut}`;
+  }
+  change();
+}

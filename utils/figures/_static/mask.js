@@ -1,0 +1,77 @@
+// A mask to click: what its true and false do to the weights, in either convention.
+function mask(stage, { tokens, x, length }) {
+  const [rows, T] = [Matrix.from(x), tokens.length];
+  const presets = {
+    everything: () => true,
+    lengths: (t, s) => validLengthMask(length, T)[s],
+    causal: (t, s) => causalMask(T, T)[t][s],
+    both: (t, s) => presets.lengths(t, s) && presets.causal(t, s),
+  };
+  let given = mapMask(causalMask(T, T), (_, t, s) => presets.both(t, s));
+  const conventions = ["may attend: the function", "blocked: nn.MultiheadAttention"];
+  const choice = make("select", { onchange: update });
+  choice.append(...conventions.map((textContent) => make("option", { textContent })));
+  const blocks = () => choice.selectedIndex === 1;
+  const controls = make("div", { className: "buttons" });
+  controls.append(make("label", {}, make("span", { textContent: "True means" }), choice));
+  const button = (textContent, change) => {
+    const onclick = () => {
+      given = mapMask(given, change);
+      update();
+    };
+    controls.append(make("button", { type: "button", textContent, onclick }));
+  };
+  for (const [name, allows] of Object.entries(presets))
+    button(name, (_, t, s) => allows(t, s) !== blocks());
+  button("turn round", (one) => !one);
+
+  const grids = ["The mask you give", "The weights it makes"].map((caption) => {
+    const { whole, body } = table(caption, ["", ...tokens]);
+    const lines = tokens.map((token) => {
+      const cells = tokens.map(() => make("td"));
+      body.append(make("tr", {}, make("th", { scope: "row", textContent: token }), ...cells));
+      return cells;
+    });
+    return { whole, lines };
+  });
+  const cells = mapMask(given, (_, t, s) => {
+    const cell = make("button", { type: "button", tabIndex: t + s ? -1 : 0 });
+    cell.addEventListener("click", () => {
+      given[t][s] = !given[t][s];
+      update();
+    });
+    cell.addEventListener("focus", () => {
+      cells.flat().forEach((other) => (other.tabIndex = other === cell ? 0 : -1));
+    });
+    cell.addEventListener("keydown", (event) => {
+      const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+      const step = steps[event.key];
+      if (!step) return;
+      event.preventDefault();
+      cells[clamp(t + step[0], 0, T - 1)][clamp(s + step[1], 0, T - 1)].focus();
+    });
+    grids[0].lines[t][s].append(cell);
+    return cell;
+  });
+  const told = set(make("p"), { role: "status" });
+  stage.append(controls, ...grids.map(({ whole }) => make("div", {}, whole)), told);
+
+  function update() {
+    const allowed = blocks() ? blockedToAllowed(given) : given;
+    const { weights } = scaledDotProductAttention(rows, rows, rows, allowed);
+    mapMask(allowed, (one, t, s) => {
+      const word = given[t][s] ? "True" : "False";
+      const cell = cells[t][s];
+      Object.assign(cell, { textContent: word, className: one ? "allowed" : "" });
+      set(cell, { "aria-label": `query ${tokens[t]} ${t}, key ${tokens[s]} ${s}: ${word}` });
+      const share = weights.row(t)[s];
+      grids[1].lines[t][s].textContent = one ? two(share) : "–";
+      grids[1].lines[t][s].style.setProperty("--share", share);
+    });
+    const empty = tokens.filter((_, t) => !allowed[t].some(Boolean));
+    told.textContent = empty.length
+      ? `Blocked everywhere: ${empty.join(", ")}. Such a row has no weights; its output is zeros.`
+      : `Each row shares a weight of 1 among the keys that it may attend to.`;
+  }
+  update();
+}

@@ -1,0 +1,76 @@
+// A query among keys: scores, weights and output. The last two numbers of a query span the plane.
+function query(stage, { names, dims, keys, values, start, scale, low, high, unit }) {
+  const [key, value] = [Matrix.from(keys), Matrix.from(values)];
+  const say = (row) => (row.length > 1 ? `(${[...row].map(two).join(",\u00a0")})` : two(row[0])) + unit;
+  const pane = make("div");
+  const numbers = dims.map((name, i) =>
+    slider(pane, `query, ${name}`, { min: low, max: high, step: 0.02, value: start[i] }, update),
+  );
+  const times = slider(pane, "scale", { min: 0, max: 8, value: scale }, update);
+
+  const picture = set(draw(pane, "svg", { viewBox: "0 0 320 320", role: "img" }), {
+    "aria-label": `The query among the keys; ${dims.at(-2)} to the right, ${dims.at(-1)} upwards.`,
+  });
+  const across = (x) => 30 + (260 * (x - low)) / (high - low);
+  const up = (y) => 320 - across(y);
+  const ends = { x1: across(low), x2: across(high), y1: up(low), y2: up(high) };
+  draw(picture, "line", { ...ends, y1: up(0), y2: up(0), class: "axis" });
+  draw(picture, "line", { ...ends, x1: across(0), x2: across(0), class: "axis" });
+  draw(picture, "text", { x: 308, y: up(0) + 18, "text-anchor": "end" }, `${dims.at(-2)} →`);
+  draw(picture, "text", { x: across(0) + 6, y: 16 }, `↑ ${dims.at(-1)}`);
+  const place = (row) => ({ cx: across(row.at(-2)), cy: up(row.at(-1)) });
+  const dots = keys.map((row, s) => {
+    const { cx, cy } = place(row);
+    const dot = draw(picture, "circle", { cx, cy, class: "key" });
+    return { dot, cy, name: draw(picture, "text", { x: cx, "text-anchor": "middle" }, names[s]) };
+  });
+  const within = value.columns === dims.length && draw(picture, "path", { class: "within" });
+  const arrow = draw(picture, "line", { x1: across(0), y1: up(0), class: "query" });
+  const handle = draw(picture, "g");
+  draw(handle, "circle", { r: 24, fill: "transparent" });
+  draw(handle, "circle", { r: 9, class: "tip" });
+  draw(handle, "text", { y: 26, "text-anchor": "middle", class: "tip" }, "query");
+  const move = ({ x, y }) => {
+    const to = [low + ((x - 30) * (high - low)) / 260, low + ((290 - y) * (high - low)) / 260];
+    numbers.slice(-2).forEach((number, i) => (number.value = clamp(to[i], low, high)));
+    update();
+  };
+  drag(picture, handle, move);
+
+  const { whole, body } = table("One query, and every key", ["key", "score", "weight", "value"]);
+  const rows = names.map((name, s) => {
+    const [score, weight] = [make("td"), make("td", { className: "bar" })];
+    const head = make("th", { scope: "row", textContent: name });
+    const last = make("td", { textContent: say(value.row(s)) });
+    body.append(make("tr", {}, head, score, weight, last));
+    return { score, weight };
+  });
+  const told = set(make("p"), { role: "status" });
+  stage.append(pane, make("div", {}, whole, told));
+
+  function update() {
+    const q = Matrix.from([numbers.map((number) => number.value)]); // (1, D)
+    const options = { scale: times.value };
+    const { output, weights, scores } = scaledDotProductAttention(q, key, value, null, options);
+    rows.forEach(({ score, weight }, s) => {
+      const share = weights.data[s];
+      score.textContent = two(Math.round(100 * scores.data[s]) / 100); // no −0.00
+      weight.textContent = two(share);
+      weight.style.setProperty("--share", share);
+      const [{ dot, cy, name }, r] = [dots[s], 4 + 16 * Math.sqrt(share)];
+      set(dot, { r });
+      set(name, { y: cy - r - 3 });
+    });
+    const { cx, cy } = place([...q.row(0)]);
+    set(arrow, { x2: cx, y2: cy });
+    set(handle, { transform: `translate(${cx} ${cy})` });
+    if (within) {
+      const at = place([...output.row(0)]);
+      set(within, { d: `M${at.cx} ${at.cy - 8}l8 8l-8 8l-8-8z` });
+    }
+    const best = weights.data.indexOf(Math.max(...weights.data));
+    const most = `Most weight: ${names[best]}, ${two(weights.data[best])}.`;
+    told.textContent = `${most} Output: ${say(output.row(0))}${within ? ", the diamond" : ""}.`;
+  }
+  update();
+}

@@ -1,0 +1,99 @@
+"""The model that writes, for a page: its weights as a script, and what is drawn in its place."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import textwrap
+from typing import Any
+from zlib import crc32
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from utils.figures.palette import PALETTE
+
+LINES, LETTERS = 14, 44  # of the text in the picture
+BEST = 8  # tokens that have a bar
+SIGNS = str.maketrans({" ": "·", "\n": "⏎", "\t": "⇥"})
+PARTS = r"norm|embedding|blocks\.\d+\.(mha_norm|ff_norm|mha\.\w+_proj|ff\.(gate|up|down)_proj)"
+
+
+def weights_script(writer: Any) -> str:
+    """Give the script that hands the weights, in half precision, and the vocabulary to a page.
+
+    ``tools.page`` writes it beside the book's styles; a page asks for it once its reader starts
+    the figure. It needs no server: a page may have a script from a plain folder.
+
+    Parameters
+    ----------
+    writer : ``utils.models.Writer``
+
+    Raises
+    ------
+    ValueError
+        if the model has other parts than the script of the figure: RMSNorm and SwiGLU
+    """
+    state = writer.model.state_dict()
+    if other := [name for name in state if not re.fullmatch(rf"({PARTS})\.weight", name)]:
+        raise ValueError(f"the figure knows RMSNorm and SwiGLU alone; the model has {other[0]}.")
+    given = {
+        "numHeads": writer.recipe["settings"]["num_heads"],
+        "length": writer.recipe["settings"]["length"],
+        "merges": writer.vocabulary.merges,
+        "state": {name: in_halves(weight) for name, weight in state.items()},
+    }
+    return f"globalThis.courseWriter = {json.dumps(given, separators=(',', ':'))};\n"
+
+
+def draw_writer(writer: Any, text: str, written: str) -> tuple[dict[str, Any], Figure, str]:
+    """Give what the script needs to know, the picture of what was written, and both in words."""
+    if not written:
+        raise ValueError("the picture needs something that the model wrote after the prompt.")
+    ids = [0, *writer.vocabulary.encode(text + written)]  # behind the end of another text
+    with torch.no_grad():
+        chances = writer.model(torch.tensor([ids]))[0, -1].softmax(dim=-1)  # (V,)
+    best = chances.topk(min(BEST, len(chances)))
+    names = [_name(writer.vocabulary, token) for token in best.indices.tolist()]
+    shares = best.values.tolist()
+    figure, (page, bars) = plt.subplots(1, 2, figsize=(8.6, 3.6), width_ratios=(3, 2))
+    page.set_axis_off()
+    page.set_title(f"what it wrote after “{text}”" if text else "what it wrote", loc="left")
+    page.text(0, 1, _lines(text + written), va="top", transform=page.transAxes, linespacing=1.3)
+    bars.barh(range(len(best.values)), shares, color=PALETTE[0])
+    for n, share in enumerate(shares):
+        bars.text(share + 0.02, n, f"{share:.2f}", va="center")
+    bars.set_yticks(range(len(names)), names)
+    bars.set(xlim=(0, 1.2), xticks=(0, 0.5, 1), xlabel="probability of the next token")
+    bars.invert_yaxis()
+    told = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares, strict=True))
+    alt = f"The model went on with “{text}”: “{text}{written}” The next token: {told}."
+    script = weights_script(writer)
+    given = {"text": text, "version": f"{crc32(script.encode()):08x}"}
+    return given | {"megabytes": round(len(script) / 1e6, 1)}, figure, alt
+
+
+def _name(vocabulary: Any, token: int) -> str:
+    """What a bar is called: as ``name`` in the script."""
+    text = vocabulary.decode([token]).translate(SIGNS)
+    if text.isprintable() and "\N{REPLACEMENT CHARACTER}" not in text:
+        return text or "end of text"
+    return f"bytes {vocabulary.pieces[token].hex(' ')}"
+
+
+def _lines(text: str) -> str:
+    """The text as it fits beside the bars; spaces at the beginning of a line stay."""
+    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, LETTERS) or [""]]
+    lines = lines if len(lines) <= LINES else [*lines[: LINES - 1], "…"]
+    return "\n".join(
+        re.sub("^ +", lambda blank: "\N{NO-BREAK SPACE}" * len(blank[0]), line) for line in lines
+    )
+
+
+def in_halves(weight: Tensor) -> str:
+    """Give the numbers of a tensor as base64 of float16, two bytes for each."""
+    numbers = weight.detach().cpu().half().numpy().astype("<f2")
+    return base64.b64encode(numbers.tobytes()).decode()
