@@ -85,3 +85,28 @@ def book_url(book_html, tmp_path_factory):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/course/"
         server.shutdown()
+
+
+@pytest.fixture
+def violations():
+    """Give a function that says what axe finds wrong in a page: rules, and the first elements."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+
+    def find(page):
+        found = axe.run(page).response["violations"]
+        return [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
+
+    return find
+
+
+@pytest.fixture
+def too_small():
+    """Give a function that counts the controls of a live figure too small for a thumb."""
+
+    def count(page):
+        return page.locator(".stage :is(button, select, textarea, input)").evaluate_all(
+            """all => all.map(e => e.getBoundingClientRect()).filter(
+                box => box.width < 24 || box.height < 24).length"""
+        )
+
+    return count

@@ -392,26 +392,20 @@ def test_typing_while_it_writes_begins_again(open_page):
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_nothing_is_wider_than_its_page_or_too_small_for_a_thumb(open_page, width):
+def test_nothing_is_wider_than_its_page_or_too_small_for_a_thumb(open_page, too_small, width):
     page = open_page(width=width)
     for ready in (lambda: page, lambda: started(page)):
         ready()
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-        small = page.locator(":is(.stage) :is(button, textarea, input)").evaluate_all(
-            """all => all.map(e => e.getBoundingClientRect()).filter(
-                box => box.width < 24 || box.height < 24).length"""
-        )
-        assert small == 0
+        assert too_small(page) == 0
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(open_page, theme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+def test_axe_finds_nothing(open_page, violations, theme):
     page = open_page(theme=theme)
     page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
     for ready in (lambda: page, lambda: started(page)):
-        found = axe.run(ready()).response["violations"]
-        assert not [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
+        assert not violations(ready())
 
 
 def test_the_figure_is_light(folder):
