@@ -33,6 +33,7 @@ FILLED = (
     "own maximum, and each blocked key counts as one. Fill with -inf."
 )
 TURNED = "rescaled the wrong way round; the factor is exp(old top - new top), at most 1."
+OVERFLOW = "with log-sums of about 200 the exponential overflows; measure from the largest."
 EARLY = (
     "the largest score is taken before the mask; a blocked score may be the largest. Block first."
 )
@@ -98,14 +99,17 @@ def tiles_visited(function: Code) -> None:
     The result is an int: the tiles in which a query sees a key.
     """
     found = []
-    sizes = [(8, 4, 2), (8, 1, 2), (12, 3, 4), (16, 5, 4), (16, 6, 4), (10, 4, 4), (9, 20, 2)]
+    sizes = [(8, 4, 2), (8, 1, 2), (12, 3, 4), (16, 5, 4), (20, 7, 5), (10, 4, 4), (9, 20, 2)]
     for T, window, tile in sizes:
         back = torch.arange(T).unsqueeze(1) - torch.arange(T)
         n, past = math.ceil(T / tile), back >= 0
         seen = past & (back < window)
         right, wide = _count(seen, tile), _count(past & (back <= window), tile)
-        by_length = sum(min(i + 1, math.ceil(window / tile)) for i in range(n))
-        by_floor = sum(min(i + 1, window // tile + 1) for i in range(n))
+        before = sum(i - (i * tile - window + 1) // tile + 1 for i in range(n))
+        by_last = sum(i - max(0, min(i * tile + tile, T) - window) // tile + 1 for i in range(n))
+        cut = seen[: T // tile * tile, : T // tile * tile]
+        lengths = math.ceil(window / tile), window // tile + 1, window // tile
+        by_length, by_floor, by_parts = (sum(min(i + 1, m) for i in range(n)) for m in lengths)
         mistakes = {
             "these are the tiles of all pairs; most are never seen.": n * n,
             "these are all causal tiles; the window leaves out more.": n * (n + 1) // 2,
@@ -113,15 +117,13 @@ def tiles_visited(function: Code) -> None:
             "these go one key too far back; t itself is one of the window.": wide,
             "a window may begin inside a tile, and so reach into one tile more.": by_length,
             "a part of a tile is a tile too; a plain // drops what is left over.": by_floor,
+            "the length of the window alone, by //, is one tile or two too few.": by_parts,
+            "the text begins at key 0; no tile lies before it.": before,
             "first to last are last - first + 1 tiles; the 1 is missing.": right - n,
             "the window is one too narrow.": _count(past & (back < window - 1), tile),
             "these are pairs; count tiles.": int(seen.sum()),
-            "these go back from a tile's last query; its first one sees further back.": sum(
-                i - max(0, min(i * tile + tile, T) - window) // tile + 1 for i in range(n)
-            ),
-            "the last tile is left out where it is smaller than the others.": _count(
-                seen[: T // tile * tile, : T // tile * tile], tile
-            ),
+            "these go back from a tile's last query; its first one sees further back.": by_last,
+            "the last tile is left out where it is smaller than the others.": _count(cut, tile),
         }
         where = f"for T = {T}, window = {window}, tile = {tile}"
         found.append((call(function, T, window, tile), right, where, mistakes))
@@ -143,23 +145,25 @@ def merged_parts(function: Code) -> None:
         require_parts(result, 2, "two tensors: the output and its log-sum-exp")
         whole = log_sums.logsumexp(dim=0)
         if shift and not all(isinstance(x, Tensor) and x.isfinite().all() for x in result):
-            raise FaultError(
-                "with log-sums of about 200 the exponential overflows; measure from the largest."
-            )
-        if _same(result[0], (log_sums / log_sums.sum(dim=0) * outputs).sum(dim=0)):
+            raise FaultError(OVERFLOW)
+        mix = partial(_mix, outputs)
+        of_logs = log_sums / log_sums.sum(dim=0), log_sums, log_sums.log_softmax(dim=0)
+        if any(_same(result[0], mix(share)) for share in of_logs):
             raise FaultError("the shares are those of the log-sums; take their exponentials.")
-        by_axis = [(log_sums.softmax(dim=i) * outputs).sum(dim=0) for i in range(3)]
+        measured, first = (log_sums - log_sums.amax(dim=0)).exp(), log_sums[:2].softmax(dim=0)
+        at_once = log_sums.flatten().softmax(dim=0).view_as(log_sums)
+        by_axis = [mix(log_sums.softmax(dim=i)) for i in range(3)]
         mistakes = {
             "this is the plain mean of the parts; a part counts by its sum.": outputs.mean(dim=0),
             "the parts are added as they are; each counts by its share of the sum.": outputs.sum(0),
-            "the parts are weighed by the exponentials, but not divided by their sum.": (
-                log_sums.exp() * outputs
-            ).sum(dim=0),
+            "weighed by the exponentials, but not divided by their sum.": mix(log_sums.exp()),
             "the shares are those of the queries; they sum to one over the parts.": by_axis[1],
             "the softmax is over the last axis, of one entry; the parts are axis 0.": by_axis[2],
-            "only the part with the largest sum is left.": outputs.gather(
-                0, log_sums.argmax(dim=0, keepdim=True).expand(1, 5, 3)
-            )[0],
+            "measured from the largest, but not divided by their sum.": mix(measured),
+            "one softmax runs over parts and queries; each query has its own.": mix(at_once),
+            "the shares sum to one already; add the parts, with no mean.": by_axis[0] / n,
+            "only the first two parts are merged.": _mix(outputs[:2], first),
+            "only the part with the largest sum is left.": mix((measured == 1).float()),
         }
         compare(result[0], by_axis[0], "the output", mistakes)
         mistakes = {
@@ -177,32 +181,27 @@ def causal_state(function: Code) -> None:
     """Check ``function(q, k, v)``: causal attention without a softmax, by one state.
 
     q and k are (T, D_head), v is (T, D_value); the result, (T, D_value), has for each query the
-    values of the keys up to its own, by their products with it, without a number for every pair.
+    values of the keys up to its own, by their products with it, without T by T numbers.
     """
     for T, D in [(60, 4), (41, 3)]:
         q, k, v = normal(T)(3, T, D)
         products = q @ k.T
-        past = products.tril()
+        past, alone = products.tril(), products.diagonal()
+        mean = past @ v / torch.arange(1, T + 1).unsqueeze(1)
         mistakes = {
             "a query sees later keys; its state holds those up to its own.": products @ v,
             "the token's own key is missing; add it before you read.": products.tril(-1) @ v,
             "the state is turned round; a query meets the axis of the keys.": torch.stack(
                 [q[t] @ (v[: t + 1].T @ k[: t + 1]) for t in range(T)]
             ),
-            "the state is the last token's alone; add to what was there.": (
-                products.diagonal().unsqueeze(-1) * v
-            ),
-            "there is a division by the number of keys; here the products are only added.": past
-            @ v
-            / torch.arange(1, T + 1).unsqueeze(1),
-            "there is a root of D_head; here the products are taken as they are.": (
-                past @ v / math.sqrt(D)
-            ),
+            "the state is the last token's alone; add to what was there.": alone.unsqueeze(1) * v,
+            "there is a division by the number of keys; here the products are only added.": mean,
+            "there is a root of D_head; here there is none.": past @ v / math.sqrt(D),
             "there is a softmax; here the products are taken as they are.": (
                 products.masked_fill(past == 0, -math.inf).softmax(dim=-1) @ v
             ),
         }
-        waste = "there is a number for every pair; a state of D_head by D_value is enough"
+        waste = "there is a number for each query and key; a state of D_head by D_value is enough"
         compare_work(function, (q, k, v), past @ v, "the output", mistakes, T * T * D, waste)
 
 
@@ -213,6 +212,10 @@ def _refuse_finite_fill(result: Sequence[Any], n: int, start: bool) -> None:
     top, total = (x[0].flatten()[0].item() for x in result[:2])
     if top < -1000 and abs(total - n) < 1e-3:
         raise FaultError(FILLED)
+
+
+def _mix(outputs: Tensor, shares: Tensor) -> Tensor:
+    return (shares * outputs).sum(dim=0)
 
 
 def _same(got: Any, wrong: Tensor) -> bool:

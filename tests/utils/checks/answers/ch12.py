@@ -154,6 +154,18 @@ def by_the_floor(T, window, tile):
     return sum(min(i + 1, window // tile + 1) for i in range(math.ceil(T / tile)))
 
 
+def by_the_parts(T, window, tile):
+    return sum(min(i + 1, window // tile) for i in range(math.ceil(T / tile)))
+
+
+def by_rounding(T, window, tile):
+    return sum(min(i, round(window / tile)) + 1 for i in range(math.ceil(T / tile)))
+
+
+def before_the_text(T, window, tile):
+    return sum(i - (start - window + 1) // tile + 1 for i, start in enumerate(range(0, T, tile)))
+
+
 def to_both_sides(T, window, tile):
     mask = mask_of(T, window)
     return tiles_of(mask | mask.T, tile)
@@ -187,6 +199,12 @@ def merge_from_the_largest(outputs, log_sums):
 def merge_plainly(outputs, log_sums):
     sums = log_sums.exp()
     return (sums * outputs).sum(0) / sums.sum(0), sums.sum(0).log()
+
+
+def merge_two(outputs, log_sums):
+    both = torch.logaddexp(log_sums[0], log_sums[1])
+    parts = zip(log_sums[:2], outputs[:2], strict=True)
+    return sum((log_sum - both).exp() * output for log_sum, output in parts), both
 
 
 def run_state(q, k, v):
@@ -285,6 +303,9 @@ WRONG = {
         (by_the_floor, "a part of a tile is a tile too"),
         (lambda T, w, tile: tiles_of(mask_of(T, w - 1), tile), "one too narrow"),
         (lambda T, w, tile: int(mask_of(T, w).sum()), "these are pairs"),
+        (by_the_parts, "one tile or two too few"),
+        (before_the_text, "no tile lies before it"),
+        (by_rounding, "it is 9"),
         (whole_tiles, "the last tile is left out"),
         (from_the_last, "its first one sees further back"),
         (lambda T, w, tile: visited(T, w, tile) + 99, "it is 9"),
@@ -298,6 +319,12 @@ WRONG = {
         (lambda o, s: ((s.softmax(-1) * o).sum(0), s.logsumexp(0)), "the parts are axis 0"),
         (lambda o, s: (o.take_along_dim(s.argmax(0)[None], 0)[0], s), "largest sum is left"),
         (lambda o, s: ((s / s.sum(0) * o).sum(0), s), "those of the log-sums"),
+        (lambda o, s: ((s * o).sum(0), s), "those of the log-sums"),
+        (lambda o, s: ((s.log_softmax(0) * o).sum(0), s), "those of the log-sums"),
+        (lambda o, s: (((s - s.amax(0)).exp() * o).sum(0), s), "measured from the largest, but"),
+        (lambda o, s: ((s.view(-1).softmax(0).view_as(s) * o).sum(0), s), "its own"),
+        (lambda o, s: (merge(o, s)[0] / len(o), s.logsumexp(0)), "with no mean"),
+        (merge_two, "only the first two parts"),
         (merge_plainly, "the exponential overflows"),
         (lambda o, s: (merge(o, s)[0], s.amax(0)), "the largest log-sum"),
         (lambda o, s: (merge(o, s)[0], s.sum(0)), "the log-sums are added"),
@@ -315,6 +342,6 @@ WRONG = {
         (lambda q, k, v: all_states(q, v, k), "turned round"),
         (lambda q, k, v: run_state(q, k, v) / averaged(q), "division by the number of keys"),
         (softly, "there is a softmax"),
-        (in_pairs, "a number for every pair"),
+        (in_pairs, "a number for each query and key"),
     ],
 }
