@@ -59,9 +59,21 @@ def exact_p_value(function: Code) -> None:
             "the whole tail is added up to the larger number; take the smaller.": sum(
                 ways[: max(first, second) + 1]
             ),
+            "this doubles the longer tail; the shorter goes from 0 to the smaller number.": (
+                2 * sum(ways[: max(first, second) + 1])
+            ),
         }
+        if first < second:  # where 1.0 is not the answer that the reader starts from
+            said = "this is the longer tail, doubled and cut to 1; start from the smaller number."
+            mistakes[said] = 1.0
         what, right = f"exact_p_value({first}, {second})", min(1.0, 2 * tail)
-        compare_numbers([(call(function, first, second), right, what, mistakes)])
+        try:
+            got = call(function, first, second)
+        except FaultError as fault:
+            if n:
+                raise
+            raise FaultError(f"{fault}. {what} has no tosses: return 1 for it.") from fault
+        compare_numbers([(got, right, what, mistakes)])
 
 
 @check
@@ -102,6 +114,9 @@ def nearest_class(function: Code) -> None:
         "each column of the means was brought to length one; take each row (dim=-1).": best(
             F.normalize(means, dim=0)
         ),
+        "each column of the sums was brought to length one; take each row (dim=-1).": best(
+            F.normalize(own @ vectors, dim=0)
+        ),
         "argmax(dim=0) looks for the best text of each class; take dim=-1.": (
             asked @ directions.T
         ).argmax(dim=0),
@@ -109,7 +124,13 @@ def nearest_class(function: Code) -> None:
         "this asks about the known texts; ask about `asked`.": best(directions, vectors),
     }
     expected = best(directions)
-    got = call(function, vectors.clone(), labels.clone(), asked.clone())
+    try:
+        got = call(function, vectors.clone(), labels.clone(), asked.clone())
+    except FaultError as fault:
+        if "RuntimeError" not in str(fault):
+            raise
+        said = "are the means (C, D)? .mean(dim=0) averages the texts of a class, number by number."
+        raise FaultError(f"{fault}: {said}") from fault
     compare(got, expected, "the result", mistakes)
 
 

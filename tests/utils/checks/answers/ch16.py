@@ -70,8 +70,27 @@ def sums_only(vectors, labels, asked):
     return (asked @ torch.stack([vectors[labels == c].sum(0) for c in range(3)]).T).argmax(-1)
 
 
+def means_by_column(vectors, labels, asked):
+    return (asked @ F.normalize(means_of(vectors, labels), dim=0).T).argmax(-1)
+
+
+def sums_by_column(vectors, labels, asked):
+    sums = torch.stack([vectors[labels == c].sum(0) for c in range(3)])
+    return (asked @ F.normalize(sums, dim=0).T).argmax(-1)
+
+
 def without_length(vectors, labels, asked):
     return (asked @ means_of(vectors, labels).T).argmax(-1)
+
+
+def means_over_all(vectors, labels, asked):
+    means = torch.stack([vectors[labels == c].mean() for c in range(3)])
+    return (asked @ F.normalize(means, dim=-1).T).argmax(-1)
+
+
+def means_of_texts(vectors, labels, asked):
+    means = torch.stack([vectors[labels == c].mean(dim=1) for c in range(3)])
+    return (asked @ F.normalize(means, dim=-1).T).argmax(-1)
 
 
 def nearest_text(vectors, labels, asked):
@@ -135,6 +154,10 @@ WRONG = {
         (mid_p, "by half (the mid-p value)"),
         (lambda a, b: p_value(a, b) * 2 ** (a + b), "divide by all"),
         (lambda a, b: p_value(a, b) if a != b else 2 * stats.binom.cdf(a, a + b, 0.5), "at most 1"),
+        (lambda a, b: 2 * stats.binom.sf(a - 1, a + b, 0.5), "doubles the longer tail"),
+        (lambda a, b: 2 * stats.binom.cdf(a, a + b, 0.5), "doubles the longer tail"),
+        (lambda a, b: min(1, 2 * stats.binom.sf(a - 1, a + b, 0.5)), "doubled and cut to 1"),
+        (lambda a, b: stats.binomtest(a, a + b).pvalue, "has no tosses: return 1"),
         (lambda a, b: a / (a + b), "exact_p_value(4, 1)"),
         (lambda a, b: None, "should be a number; got NoneType"),
     ],
@@ -144,10 +167,13 @@ WRONG = {
         (by_distance, "by distance to the mean itself"),
         (nearest_text, "the class of the nearest text"),
         (lambda v, y, a: classes(v, y, -a), "the least similar"),
-        (lambda v, y, a: (a @ F.normalize(means_of(v, y), dim=0).T).argmax(-1), "each column"),
+        (means_by_column, "each column of the means"),
+        (sums_by_column, "each column of the sums"),
         (lambda v, y, a: (a @ F.normalize(means_of(v, y), dim=-1).T).argmax(0), "argmax(dim=0)"),
         (first_seen, "as they first appear"),
         (lambda v, y, a: a @ F.normalize(means_of(v, y), dim=-1).T, "these are cosines"),
+        (means_over_all, ".mean(dim=0) averages"),
+        (means_of_texts, ".mean(dim=0) averages"),
         (lambda v, y, a: classes(v, y, v), "ask about `asked`"),
     ],
     ch16.with_adapter: [
