@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import save as save_safetensors
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmarks import report
 from benchmarks.resumable import Training, lower_precision
@@ -206,18 +206,27 @@ def build(settings: Mapping[str, Any]) -> LanguageModel:
     return LanguageModel(**{size: settings[size] for size in SIZES}, dropout=settings["dropout"])
 
 
-def half_precision(model: LanguageModel) -> None:
+def half_precision(model: nn.Module) -> None:
     """Round the weights to float16, and keep them as they were kept before."""
     model.load_state_dict({name: weights.half() for name, weights in model.state_dict().items()})
 
 
-def save(found: Mapping[str, Any], model: LanguageModel, folder: Path) -> list[Path]:
-    """Write the weights as float16, and the recipe with their SHA-256; each file in one step."""
+def save(
+    found: Mapping[str, Any],
+    model: nn.Module,
+    folder: Path,
+    name: str = NAME,
+    asked: str = "writer",
+) -> list[Path]:
+    """Write the weights as float16, and the recipe with their SHA-256; each file in one step.
+
+    The two files have the ``name``; ``asked`` is what the command was asked for.
+    """
     weights = {name: value.half().contiguous() for name, value in model.state_dict().items()}
     content = save_safetensors({name: value.cpu() for name, value in weights.items()})
-    files = [folder / f"{NAME}.{kind}" for kind in ("safetensors", "json")]
+    files = [folder / f"{name}.{kind}" for kind in ("safetensors", "json")]
     recipe = {
-        "command": "python -m benchmarks writer",
+        "command": f"python -m benchmarks {asked}",
         "date": report.today(),
         "machine": report.machine(next(model.parameters()).device),
         "sha256": hashlib.sha256(content).hexdigest(),

@@ -2,7 +2,7 @@
 
 ``cells``         folds under names, output without "Not yet", claims that are not shown
 ``boxes``         quotations that begin with **Result**, **Trap** or **Try it**
-``landing``       the landing page: two heads at work, three findings, a map of the chapters
+``landing``       the landing page: heads at work, three findings, a map of the chapters
 ``descriptions``  one title, and the first sentence of each page for those who share it
 ``reference``     the API reference: the docstrings of ``utils`` as Sphinx reads them
 ``citations``     a number in square brackets leads to the source of that number, and back

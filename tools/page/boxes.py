@@ -1,6 +1,7 @@
 """Boxes: a quotation whose first words are bold and have a meaning is set off by its colour.
 
-In Colab and on GitHub it stays a quotation, which reads as well.
+In Colab and on GitHub it stays a quotation, which reads as well. What is to be tried on the page
+itself is not on paper, where nothing can be touched.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx.application import Sphinx
 
+ON_PAGE = "Try it. On the page"
 KINDS = {"Result": "result", "Trap": "trap", "Try it": "try-it"}
 
 
@@ -25,6 +27,8 @@ def _mark(app: Sphinx, document: nodes.document) -> None:
     for quotation in document.findall(nodes.block_quote):
         if found := kind(quotation):
             quotation["classes"] += ["box", found]
+            if quotation.astext().startswith(ON_PAGE):
+                quotation["classes"].append("no-print")
 
 
 def setup(app: Sphinx) -> None:

@@ -1,12 +1,13 @@
-"""The landing page: its picture, findings and buttons, and a map of all chapters.
+"""The landing page: its picture, findings and buttons, live heads, and a map of all chapters.
 
-``{landing} hero``, ``{landing} findings`` and ``{landing} map`` stand in ``book/intro.md`` where
-these belong. What they show comes from the table of contents, the chapters' titles and outputs, so
-a chapter that is added, renamed or run again is right here by itself.
+``{landing} hero``, ``{landing} findings``, ``{landing} heads`` and ``{landing} map`` stand in
+``book/intro.md`` where these belong. What they show comes from the table of contents, the chapters'
+titles and outputs, so a chapter that is added, renamed or run again is right here by itself.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from html import escape
@@ -24,6 +25,7 @@ from tools.page import findings, hero
 from tools.page.pictures import picture
 
 logger = logging.getLogger(__name__)
+HEADS = "naive-multi-head"  # the chapter with the live heads
 CHAPTER = re.compile(r"(A?\d+)\. (.+)")
 
 
@@ -32,7 +34,7 @@ class Shown(nodes.General, nodes.Element):
 
 
 class Landing(SphinxDirective):
-    """``{landing} hero``, with a sentence as its content, ``findings`` or ``map``."""
+    """``{landing} hero`` or ``heads``, with a sentence as content, ``findings`` or ``map``."""
 
     required_arguments = 1
     has_content = True
@@ -40,6 +42,9 @@ class Landing(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Leave places to be filled."""
         part = self.arguments[0]
+        if part == "heads":
+            invitation = self.parse_content_to_nodes()  # to touch it: not for paper
+            return [_raw('<div class="no-print">'), *invitation, _raw("</div>"), Shown(part=part)]
         if part != "hero":
             return [Shown(part=part)]
         return [
@@ -54,6 +59,22 @@ class Landing(SphinxDirective):
 
 def _raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
+
+
+def live_figure(notebook: Path, name: str) -> str:
+    """Give the live figure of this name that the committed outputs of a notebook hold.
+
+    Raises
+    ------
+    ValueError
+        if there is none
+    """
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    for html in ("".join(output.get("data", {}).get("text/html", "")) for output in outputs):
+        if f'data-live="{name}"' in html:
+            return html
+    raise ValueError(f"{notebook.name} has no live figure {name!r} among its outputs")
 
 
 def short(question: str) -> str:
@@ -145,6 +166,17 @@ class Page:
                 f'<li><a href="{self.link(docname)}"><b>{finding.figure(n)}</b> '
                 f"<span>{finding.sentence(n)}</span> <em>Chapter {chapter[0]}</em></a></li>"
             )
+
+    def heads(self) -> str:
+        """Give the live heads as their chapter has them; without them, complain."""
+        docname = self.chapter(HEADS)
+        try:
+            if docname is None:
+                raise ValueError(f"no chapter is named {HEADS!r}")
+            return live_figure(Path(self.env.doc2path(docname)), "heads")
+        except ValueError as error:
+            logger.warning("%s", error, location=self.docname)
+            return ""
 
     def map(self) -> str:
         """Give the chapters as tiles, part by part, and the other pages in a line."""

@@ -1,7 +1,7 @@
 """The model that writes in the page: its weights, as a script among the book's styles.
 
-They are 4 MB, and kept once, in ``notebooks/results``. The script is written where a page has the
-figure, and asked for when a reader starts it.
+They are 4 MB, and kept once, in ``notebooks/results``. The script is written for the book that has
+the page with the figure, and asked for when a reader starts it.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-FIGURE = 'data-live="writer"'
+PAGE = "notebooks/18-a-model-that-writes"
 FILE = "writer-weights.js"
 
 
 def _finish(app: Sphinx, exception: Exception | None) -> None:
-    if exception or app.builder.name != "html":
+    if exception or app.builder.name != "html" or PAGE not in app.env.found_docs:
         return
-    pages = Path(app.outdir).rglob("*.html")
-    if any(FIGURE in page.read_text(encoding="utf-8") for page in pages):
-        from utils.figures.live_writer import weights_script
-        from utils.models import load_writer
+    from utils.figures.live_writer import weights_script
+    from utils.models import load_writer
 
-        script = weights_script(load_writer(Path(app.srcdir, "notebooks", "results")))
-        Path(app.outdir, "_static", FILE).write_text(script, encoding="utf-8")
+    script = weights_script(load_writer(Path(app.srcdir, "notebooks", "results")))
+    Path(app.outdir, "_static", FILE).write_text(script, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:

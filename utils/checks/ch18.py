@@ -39,36 +39,20 @@ def top_p(function: Code) -> None:
     for given, p in cases:  # in the last, the best token alone is enough
         ordered, places = given.sort(descending=True)
         total = ordered.cumsum(0)
-
-        def put_back(keep: Tensor) -> Tensor:
-            return torch.zeros_like(keep).scatter(0, places, keep)  # noqa: B023
-
-        def share(kept: Tensor) -> Tensor:
-            return kept / kept.sum()
-
-        keep = put_back(total - ordered < p)
-        rest = 1 - total < p  # in the order of the least
+        stays, least = total - ordered < p, 1 - total < p  # in the order of the best
+        longer = torch.cat([stays[:1], stays[:-1]])
+        back = torch.argsort(places)  # to the order of the ids
         mistakes = {
-            "the token that passes p is missing: keep tokens until their sum is at least p.": share(
-                given * put_back(total <= p)
-            ),
-            "the mask is in the order of the probabilities; bring it back to that of the ids.": (
-                share(given * (total - ordered < p))
-            ),
-            "these are sorted; every token keeps its place.": share(
-                ordered * (total - ordered < p)
-            ),
-            "what is left does not sum to one: divide by its sum.": given * keep,
-            "one token too many: stop as soon as the sum is at least p.": share(
-                given * put_back((total - ordered).roll(1).index_fill(0, torch.tensor([0]), 0) < p)
-            ),
-            "the least probable tokens are kept: sort with descending=True.": share(
-                given * put_back(rest)
-            ),
+            "the token that passes p is missing: keep it.": _shared(given, (total <= p)[back]),
+            "the mask is in the order of the probabilities; turn it back.": _shared(given, stays),
+            "these are sorted; every token keeps its place.": _shared(ordered, stays),
+            "what is left does not sum to one: divide by its sum.": given * stays[back],
+            "one token too many: stop once the sum is at least p.": _shared(given, longer[back]),
+            "the least probable tokens are kept; keep the best.": _shared(given, least[back]),
             "nothing is left out.": given,
         }
-        got = call(function, given.clone(), p)
-        compare(got, share(given * keep), f"for p = {p:g}, the result", mistakes)
+        got, right = call(function, given.clone(), p), _shared(given, stays[back])
+        compare(got, right, f"for p = {p:g}, the result", mistakes)
 
 
 @check
@@ -92,13 +76,15 @@ def merged_word(function: Code) -> None:
         if not isinstance(pieces, list | tuple) or not all(isinstance(p, str) for p in pieces):
             raise FaultError("return a list of strings, the pieces of the word.")
         if "".join(pieces) != word:
-            said = "a letter is used twice: after a pair, go on behind it"
+            said = "a letter is used twice: after a pair, go on after it"
             said = said if len("".join(pieces)) > len(word) else "letters are lost"
             raise FaultError(f"{said}; the pieces of {word!r} give {''.join(pieces)!r} together.")
     ways: dict[str, Callable[[str, Pairs], list[str]]] = {
         "the first pair from the left is merged; the one that was learnt first comes first.": (
             lambda word, merges: _merged(word, merges, lambda _: 0)
         ),
+        "each pair is merged as soon as it is met, from the left; the one that was learnt first "
+        "comes first.": _as_met,
         "the pair that was learnt last comes first; turn it round.": (
             lambda word, merges: _merged(word, merges, lambda rank: -rank)
         ),
@@ -137,21 +123,19 @@ def perplexity(function: Code) -> None:
         losses = of(log_p[:, :-1], ids[:, 1:])
         mean = losses.mean()
         mistakes = {
-            "nothing is shifted: the logits at place t belong to the token at t + 1.": (
-                of(log_p, ids).mean().exp()
-            ),
-            "shifted the wrong way: the logits at place t belong to the token at t + 1.": (
+            "nothing is shifted: logits t belong to token t + 1.": of(log_p, ids).mean().exp(),
+            "shifted the wrong way: logits t belong to token t + 1.": (
                 of(log_p[:, 1:], ids[:, :-1]).mean().exp()
             ),
-            "each token's perplexity is averaged; average the losses, then take the exponential.": (
-                losses.exp().mean()
-            ),
-            "each text's perplexity is averaged; average the losses of all tokens first.": (
+            "each token's perplexity is averaged; average the losses first.": losses.exp().mean(),
+            "each text's perplexity is averaged; average all losses first.": (
                 losses.mean(1).exp().mean()
             ),
             "this is the mean loss, in nats; perplexity is its exponential.": mean,
             "the loss is in nats, so it is e to the mean loss, not 2.": 2**mean,
             "the exponent is the sum of the losses; take their mean.": losses.sum().exp(),
+            "the log_softmax is missing.": of(logits[:, :-1], ids[:, 1:]).mean().exp(),
+            "the probabilities are averaged; average their logarithms.": 1 / (-losses).exp().mean(),
             "the sign is wrong: a loss is minus a log-probability.": (-mean).exp(),
         }
         got = call(function, logits.clone(), ids.clone())
@@ -179,6 +163,7 @@ def induction_score(function: Code) -> None:
         right = mean(1 - n)
         mistakes = {
             "this is the first copy itself; count what goes to the token after it.": mean(-n),
+            "this is the token before the first copy; count the one after it.": mean(-n - 1),
             "the last token of the first half counts too; begin with the second half.": (
                 mean(1 - n, torch.arange(n - 1, T))
             ),
@@ -191,7 +176,7 @@ def induction_score(function: Code) -> None:
                 weights[:, :, late, late + 1 - n].mean(-1)
             ),
         }
-        compare(call(function, weights.clone()), right, f"with T = {T}, the scores", mistakes)
+        compare(call(function, weights.clone()), right, f"with T = {T}, the score", mistakes)
 
 
 @check
@@ -208,21 +193,27 @@ def row_mask(function: Code) -> None:
         causal = torch.ones(len(row), len(row), dtype=torch.bool).tril()
         same, split = (n.unsqueeze(1) == n for n in (text, late))
         right = causal & same
+        hidden = right & (ids != end)
         mistakes = {
             "a text leaks into the next one: the causal mask alone lets a token see the texts "
             "before its own.": causal,
             "later tokens leak: within its text, a token sees itself and those before it.": same,
-            "the token that ends a text goes with the next one; it belongs to its own.": (
-                causal & split
-            ),
-            "the token that ends a text stands alone; it belongs to the text that it ends.": (
+            "the end of a text goes with the next one; it belongs to its own.": causal & split,
+            "the end of a text stands alone; it belongs to the text.": (
                 right & ((ends.unsqueeze(1) == ends) | torch.eye(len(row)).bool())
             ),
+            "the end of a text is hidden; it belongs to the text.": hidden,
+            "the end of a text is left out; it belongs to it.": hidden & hidden.diagonal()[:, None],
             "a token does not see itself; it may.": right.tril(-1),
             "this is transposed: row t is what query t may see.": right.T,
             turned("allowed"): ~right,
         }
         compare_masks(call(function, ids.clone(), end), right, f"the mask of {row}", mistakes)
+
+
+def _shared(probabilities: Tensor, keep: Tensor) -> Tensor:
+    """Let what is kept sum to one again."""
+    return probabilities * keep / (probabilities * keep).sum()
 
 
 def _merged(
@@ -240,6 +231,15 @@ def _merged(
             else:
                 joined.append(piece)
         pieces = joined
+    return pieces
+
+
+def _as_met(word: str, merges: Pairs) -> list[str]:
+    """Merge each letter, from left to right, with what stands before it if the pair is known."""
+    pieces: list[str] = []
+    for letter in word:
+        known = bool(pieces) and (pieces[-1], letter) in merges
+        pieces = [*pieces[:-1], pieces[-1] + letter] if known else [*pieces, letter]
     return pieces
 
 

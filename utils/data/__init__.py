@@ -12,7 +12,7 @@
 ``sentences``   English sentences of a small grammar, and what they are in German
 """
 
-from utils.data.byte_pairs import END_OF_TEXT, BytePairs
+from utils.data.byte_pairs import END_OF_TEXT, BytePairs, visible
 from utils.data.copying import copied_runs, longest_copies, longest_copy
 from utils.data.corpus import Corpus, all_documents, class_names, drop_duplicates
 from utils.data.dates import FIRST, LANGUAGES, LAST, Split, split_dates, write_date, write_dates

@@ -29,6 +29,12 @@ WORD = re.compile(r" ?\w+| ?[^\w\s]+|\s+(?!\S)|\s+")
 _PRINTED = [*range(33, 127), *range(161, 173), *range(174, 256)]
 _BYTES = [*_PRINTED, *sorted(set(range(256)) - set(_PRINTED))]
 _ID_OF_BYTE = {byte: i for i, byte in enumerate(_BYTES, start=END_OF_TEXT + 1)}
+_SIGNS = str.maketrans({" ": "·", "\n": "⏎", "\t": "⇥"})
+
+
+def visible(text: str) -> str:
+    """Write a dot for a space and arrows for the ends of lines and tabs, for a figure."""
+    return text.translate(_SIGNS)
 
 
 class BytePairs:
@@ -127,6 +133,13 @@ class BytePairs:
     def decode(self, ids: Iterable[int]) -> str:
         """Give the text of some ids; bytes that are no UTF-8 become the sign for it, U+FFFD."""
         return b"".join(self.pieces[i] for i in ids).decode(errors="replace")
+
+    def name(self, token: int) -> str:
+        """Say what a figure calls a token: what it stands for, made visible, or its bytes."""
+        text = visible(self.decode([token]))
+        if text.isprintable() and "\N{REPLACEMENT CHARACTER}" not in text:
+            return text or "end of text"
+        return f"bytes {self.pieces[token].hex(' ')}"
 
     def decode_stream(self, ids: Iterable[int]) -> Iterator[str]:
         """Give the text of each id as it comes; a character of several tokens with its last one."""

@@ -21,13 +21,14 @@ from torch import Tensor
 
 from utils.figures.drawings.canvas import Picture
 from utils.figures.figure import DescribedFigure
-from utils.figures.live_writer import draw_writer, in_halves
+from utils.figures.live_dates import draw_dates
+from utils.figures.live_heads import draw_layer
+from utils.figures.live_writer import draw_writer, model_in_halves
 from utils.figures.palette import INK, NEUTRAL, PALETTE
 from utils.figures.plots import heat_map
 
 STATIC = Path(__file__).parent / "_static"
 Given = dict[str, Any]  # what the script is given
-MOST = 270_000  # letters of a model in the page
 LONGEST = 12  # tokens, keys: more cannot be touched on a phone
 
 
@@ -48,8 +49,8 @@ class LiveFigure(DescribedFigure):
 
     def _repr_html_(self) -> str:
         """The described figure, with style, script and what the script is given."""
-        parts = map(_static, ("attention.js", "live.js", f"{self.name}.js"))
-        script = '(() => {\n"use strict";\n' + "\n".join(parts) + f"begin({self.name});\n}})();"
+        parts = "\n".join(map(_static, scripts(self.name)))
+        script = f'(() => {{\n"use strict";\n{parts}begin({self.name});\n}})();'
         given = escape(json.dumps(self.given, ensure_ascii=False))
         head = f'<figure class="course-figure live" data-live="{self.name}" data-given="{given}">'
         still = super()._repr_html_().removeprefix('<figure class="course-figure">')
@@ -104,9 +105,25 @@ def live(name: str, caption: str, **given: Any) -> LiveFigure:
         - text : str, the prompt that the figure opens with
         - written : str, how the model went on, for the picture
 
+    ``live("heads", caption, filler=…)``
+        the heads of one trained layer: where each looks for the tokens of a sentence that is typed
+
+        - filler : ``KeptGapFiller``, with its weights, vocabulary and recipe
+        - text : str, the sentence that the figure opens with
+
+    ``live("dates", caption, model=…)``
+        a translator that writes what is typed, letter by letter, and where it looks
+
+        - model : ``Transformer`` with its norms first; it is kept in half precision
+        - vocabulary : its ``CharacterVocabulary``
+        - text : str, what it reads first
+        - letters : int, how many of them it has written when the figure opens
+        - head : int, whose lines it opens with; None for the mean of the heads
+        - still : ``Picture``, what stands there without a script
+
     Parameters
     ----------
-    name : str, which figure: "query", "mask", "turn", "headline" or "writer"
+    name : str, which figure: "query", "mask", "turn", "headline", "heads", "dates" or "writer"
     caption : str, what the figure shows, the finding first
 
     Raises
@@ -236,12 +253,9 @@ def _headline(
     model: Any, tokenizer: Any, classes: Sequence[str], text: str, still: Picture
 ) -> tuple[Given, Figure, str, Figure]:
     """The classifier in half precision; what stands in its place is drawn by the caller."""
-    state = {name: in_halves(weight) for name, weight in model.state_dict().items()}
-    if (size := sum(map(len, state.values()))) > MOST:
-        raise ValueError(f"the weights make {size:,} letters; a page has room for {MOST:,}.")
-    given = {"text": text, "classes": list(classes), "state": state}
+    given = {"text": text, "classes": list(classes), "state": model_in_halves(model)}
     given |= {"width": model.mha.embed_dim, "numHeads": model.mha.num_heads}
-    given["vocabulary"] = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    given["vocabulary"] = " ".join(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
     return given, still.wide, still.alt, still.narrow
 
 
@@ -251,7 +265,16 @@ KINDS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "turn": _turn,
     "headline": _headline,
     "writer": draw_writer,
+    "dates": draw_dates,
+    "heads": draw_layer,
 }
+OF_BYTE_PAIRS = ("heads", "writer")  # what reads and writes English
+
+
+def scripts(name: str) -> list[str]:
+    """Give the scripts of a figure, in their order."""
+    shared = ["byte_pairs.js"] if name in OF_BYTE_PAIRS else []
+    return ["attention.js", "live.js", *shared, f"{name}.js"]
 
 
 def _sizes(name: str, x: Tensor, most: int) -> tuple[int, int]:

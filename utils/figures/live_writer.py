@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 import textwrap
 from typing import Any
-from zlib import crc32
 
 import matplotlib.pyplot as plt
 import torch
@@ -18,7 +18,7 @@ from utils.figures.palette import PALETTE
 
 LINES, LETTERS = 14, 44  # of the text in the picture
 BEST = 8  # tokens that have a bar
-SIGNS = str.maketrans({" ": "·", "\n": "⏎", "\t": "⇥"})
+MOST = 270_000  # letters of a model in the page
 PARTS = r"norm|embedding|blocks\.\d+\.(mha_norm|ff_norm|mha\.\w+_proj|ff\.(gate|up|down)_proj)"
 
 
@@ -57,7 +57,7 @@ def draw_writer(writer: Any, text: str, written: str) -> tuple[dict[str, Any], F
     with torch.no_grad():
         chances = writer.model(torch.tensor([ids]))[0, -1].softmax(dim=-1)  # (V,)
     best = chances.topk(min(BEST, len(chances)))
-    names = [_name(writer.vocabulary, token) for token in best.indices.tolist()]
+    names = [writer.vocabulary.name(token) for token in best.indices.tolist()]
     shares = best.values.tolist()
     figure, (page, bars) = plt.subplots(1, 2, figsize=(8.6, 3.6), width_ratios=(3, 2))
     page.set_axis_off()
@@ -68,20 +68,13 @@ def draw_writer(writer: Any, text: str, written: str) -> tuple[dict[str, Any], F
         bars.text(share + 0.02, n, f"{share:.2f}", va="center")
     bars.set_yticks(range(len(names)), names)
     bars.set(xlim=(0, 1.2), xticks=(0, 0.5, 1), xlabel="probability of the next token")
+    bars.set_title(f"next, after “{writer.vocabulary.name(ids[-1])}”", loc="left")
     bars.invert_yaxis()
     told = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares, strict=True))
-    alt = f"The model went on with “{text}”: “{text}{written}” The next token: {told}."
-    script = weights_script(writer)
-    given = {"text": text, "version": f"{crc32(script.encode()):08x}"}
-    return given | {"megabytes": round(len(script) / 1e6, 1)}, figure, alt
-
-
-def _name(vocabulary: Any, token: int) -> str:
-    """What a bar is called: as ``name`` in the script."""
-    text = vocabulary.decode([token]).translate(SIGNS)
-    if text.isprintable() and "\N{REPLACEMENT CHARACTER}" not in text:
-        return text or "end of text"
-    return f"bytes {vocabulary.pieces[token].hex(' ')}"
+    alt = f"The model went on with “{text}”: “{text}{written}” The next token after it: {told}."
+    numbers = sum(weight.numel() for weight in writer.model.state_dict().values())
+    size = math.ceil(numbers * 8 / 3 / 1e5) / 10  # two bytes each are 8 / 3 letters of base64
+    return {"text": text, "version": writer.recipe["sha256"][:8], "megabytes": size}, figure, alt
 
 
 def _lines(text: str) -> str:
@@ -91,6 +84,20 @@ def _lines(text: str) -> str:
     return "\n".join(
         re.sub("^ +", lambda blank: "\N{NO-BREAK SPACE}" * len(blank[0]), line) for line in lines
     )
+
+
+def model_in_halves(model: Any) -> dict[str, str]:
+    """Give all weights of a model under their names, for a figure that holds them.
+
+    Raises
+    ------
+    ValueError
+        if a page has no room for them
+    """
+    state = {name: in_halves(weight) for name, weight in model.state_dict().items()}
+    if (size := sum(map(len, state.values()))) > MOST:
+        raise ValueError(f"the weights make {size:,} letters; a page has room for {MOST:,}.")
+    return state
 
 
 def in_halves(weight: Tensor) -> str:

@@ -2,7 +2,7 @@
 
 ``hooks``       scale heads, average them, or record their weights, in a ``with`` block
 ``importance``  how much each head matters, by four measures
-``patterns``    whether a head looks one token back, or behind an earlier copy of its token
+``patterns``    whether a head looks so many tokens away, or at or behind a copy of its token
 ``pruning``     a layer without some of its heads
 """
 
@@ -21,5 +21,5 @@ from utils.heads.importance import (
     document_losses,
     gradient_importance,
 )
-from utils.heads.patterns import prefix_matching, previous_token
+from utils.heads.patterns import at_offset, prefix_matching, previous_token, same_token
 from utils.heads.pruning import prune_heads

@@ -12,6 +12,7 @@
 ``llama``       its weights under the names of ``transformers``' Llama
 ``ngrams``      counting instead of learning: n-gram models, and a compressor
 ``writer``      the language model once it is trained, from its two files
+``gap_filler``  one layer that says what stands at a place, trained and kept so too
 ``writing``     write token by token: the best each time, or the best of several beams
 """
 
@@ -20,6 +21,7 @@ from utils.models.blocks import DecoderBlock, EncoderBlock
 from utils.models.classifier import TextClassifier
 from utils.models.encoder import TextEncoder
 from utils.models.fast_steps import FastSteps
+from utils.models.gap_filler import GapFiller, KeptGapFiller, as_read, load_gap_filler
 from utils.models.language_model import CausalBlock, GELUNetwork, LanguageModel, RMSNorm, SwiGLU
 from utils.models.llama import llama_settings, llama_weights, to_llama
 from utils.models.minilm import (

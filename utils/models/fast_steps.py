@@ -1,7 +1,7 @@
 """The steps of a model that writes, with as little as there can be between the products.
 
-A step for one token multiplies little, and most of its time lies between the products. The plain
-way is ``LanguageModel.step``: this one gives the same, and ``write`` takes it.
+A step for one token multiplies little, and most of its time lies between the products. It gives
+what ``LanguageModel`` gives for all tokens at once, and ``write`` takes it.
 
 Shapes: B texts, T new tokens, S tokens so far, H heads, H_kv heads of keys and values, D =
 ``embed_dim``, V tokens in the vocabulary.
@@ -48,8 +48,8 @@ class FastSteps:
     @torch.no_grad()
     def __init__(self, model: LanguageModel, max_length: int) -> None:
         self.model, self.length = model, 0
-        blocks, caches = cast(list[CausalBlock], list(model.blocks)), model.start(max_length)
-        self.steps = [_block_step(*both) for both in zip(blocks, caches, strict=True)]
+        blocks = cast(list[CausalBlock], list(model.blocks))
+        self.steps = [_block_step(block, KeyValueCache(max_length)) for block in blocks]
         self.cos, self.sin = rotation_table(blocks[0].mha, max_length)
 
     @torch.no_grad()
@@ -77,7 +77,7 @@ class FastSteps:
 def _block_step(
     block: CausalBlock, cache: KeyValueCache
 ) -> Callable[[Tensor, tuple[Tensor, Tensor]], Tensor]:
-    """Do what ``CausalBlock.decode`` does."""
+    """Do what the block does, for the newest tokens: the cache keeps those before."""
     mha = block.mha
     project, output = join(mha.q_proj, mha.k_proj, mha.v_proj), join(mha.out_proj)
     mha_norm, ff_norm = fast_norm(block.mha_norm), fast_norm(block.ff_norm)

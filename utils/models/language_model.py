@@ -12,13 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.attention import KeyValueCache, MultiHeadAttention, RotaryPositionalEncoding
+from utils.attention import MultiHeadAttention, RotaryPositionalEncoding
 
 RMSNorm = partial(nn.RMSNorm, eps=1e-6)
 
@@ -104,11 +103,6 @@ class CausalBlock(nn.Module):
         y, weights = self.mha(y, y, y, None, need_weights, None, False, is_causal=True)
         x = x + self.dropout(y)
         return x + self.dropout(self.ff(self.ff_norm(x))), weights
-
-    def decode(self, x: Tensor, cache: KeyValueCache) -> Tensor:
-        """Do what ``forward`` does for the newest tokens, (B, T, D), with those before kept."""
-        x = x + self.mha.decode(self.mha_norm(x), cache)
-        return x + self.ff(self.ff_norm(x))
 
 
 class LanguageModel(nn.Module):
@@ -216,23 +210,3 @@ class LanguageModel(nn.Module):
     def logits(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, V): how well what leaves the last block fits each embedding."""
         return F.linear(self.norm(x), self.embedding.weight)
-
-    def start(self, max_length: int) -> list[KeyValueCache]:
-        """Give an empty cache for each block, for texts of up to ``max_length`` tokens."""
-        return [KeyValueCache(max_length) for _ in self.blocks]
-
-    @torch.no_grad()
-    def step(self, ids: Tensor, caches: list[KeyValueCache]) -> Tensor:
-        """Give the logits (B, T, V) after each of the newest T tokens, (B, T).
-
-        They are those that ``forward`` gives for all tokens, in evaluation mode.
-
-        Raises
-        ------
-        ValueError
-            if the caches have no room, or hold another batch
-        """
-        x = self.embed(ids)
-        for block, cache in zip(cast(list[CausalBlock], list(self.blocks)), caches, strict=True):
-            x = block.decode(x, cache)
-        return self.logits(x)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load as load_safetensors
+from torch import Tensor
 
 from utils.data import BytePairs
 from utils.models.language_model import LanguageModel
@@ -36,13 +37,34 @@ def load_writer(folder: Path | str, name: str = "18-writer") -> Writer:
     Raises
     ------
     RuntimeError
+        see ``read_kept``
+    """
+    recipe, weights = read_kept(folder, name, "make train-writer")
+    model = LanguageModel(**{size: recipe["settings"][size] for size in SIZES})
+    model.load_state_dict(weights)
+    return Writer(model.eval(), BytePairs(recipe["merges"]), recipe)
+
+
+def read_kept(
+    folder: Path | str, name: str, command: str
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Give the recipe and the weights, float32, of a trained model.
+
+    Parameters
+    ----------
+    name : str, of the two files, ``name``.json and ``name``.safetensors
+    command : str, what makes them
+
+    Raises
+    ------
+    RuntimeError
         if one of the two files is missing, or the weights are others than the recipe's; nothing of
         them is then used
     """
     recipe_file, weights_file = (Path(folder, f"{name}.{kind}") for kind in ("json", "safetensors"))
     for file in (recipe_file, weights_file):
         if not file.is_file():
-            raise RuntimeError(f"there is no file {file}: `make train-writer` makes it.")
+            raise RuntimeError(f"there is no file {file}: `{command}` makes it.")
     recipe = json.loads(recipe_file.read_text(encoding="utf-8"))
     content = weights_file.read_bytes()  # once: what is summed is what is used
     found = hashlib.sha256(content).hexdigest()
@@ -51,7 +73,4 @@ def load_writer(folder: Path | str, name: str = "18-writer") -> Writer:
             f"{weights_file.name} is not what {recipe_file.name} describes: its SHA-256 begins "
             f"with {found[:12]}, not {recipe['sha256'][:12]}. Take both from one place."
         )
-    model = LanguageModel(**{size: recipe["settings"][size] for size in SIZES})
-    weights = {part: value.float() for part, value in load_safetensors(content).items()}
-    model.load_state_dict(weights)
-    return Writer(model.eval(), BytePairs(recipe["merges"]), recipe)
+    return recipe, {part: value.float() for part, value in load_safetensors(content).items()}

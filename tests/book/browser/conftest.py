@@ -88,6 +88,44 @@ def book_url(book_html, tmp_path_factory):
 
 
 @pytest.fixture
+def open_file(browser):
+    """Open a saved page: no request may leave it or its folder, nothing may be complained of."""
+    opened, problems = [], []
+
+    def open_file(address, width=1000, scripts=True, theme="light", motion=None, folder=None):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            has_touch=width < 500,
+            java_script_enabled=scripts,
+            color_scheme=theme,
+            reduced_motion=motion,
+        )
+        opened.append(context)
+        page = context.new_page()
+
+        def complain(line):
+            if not line.text.startswith("Failed to load resource"):  # requests are looked at below
+                problems.append(line.text)
+
+        def look_at(request):
+            if not (folder and request.url.startswith(folder)) and request.url != address:
+                problems.append(request.url)
+
+        page.on("console", complain)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", look_at)
+        page.goto(address)
+        if scripts:
+            page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+        return page
+
+    yield open_file
+    for context in opened:
+        context.close()
+    assert not problems
+
+
+@pytest.fixture
 def violations():
     """Give a function that says what axe finds wrong in a page: rules, and the first elements."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -11,7 +11,7 @@ from utils.attention import MultiHeadAttention
 from utils.data import train_tokenizer
 from utils.figures import live
 from utils.figures.drawings import draw_reading
-from utils.figures.live_figure import STATIC
+from utils.figures.live_figure import STATIC, scripts
 from utils.models import TextClassifier
 
 pytestmark = pytest.mark.slow
@@ -55,12 +55,12 @@ def address(tokenizer, model, tmp_path_factory):
     still = draw_reading(["a", "b"], [1.0, 2.0], "Weight")
     given = {"model": model, "tokenizer": tokenizer, "classes": CLASSES, "text": TEXT}
     figure = live("headline", "It reads. So.", **given, still=still)._repr_html_()
-    scripts = [(STATIC / name).read_text("utf-8") for name in ("attention.js", "headline.js")]
+    own = "".join((STATIC / name).read_text("utf-8") for name in scripts("headline"))
     file = tmp_path_factory.mktemp("headline") / "page.html"
     file.write_text(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Live</title>'
         '<meta name="viewport" content="width=device-width">'
-        f"<main><h1>Live</h1>{figure}</main><script>{''.join(scripts)}</script></html>",
+        f"<main><h1>Live</h1>{figure}</main><script>{own}</script></html>",
         encoding="utf-8",
     )
     return file.as_uri()
@@ -146,7 +146,35 @@ def test_whatever_is_typed_is_answered_by_a_sentence(page, text, told):
     page.locator("textarea").fill(text)
     assert told in page.locator("[role=status]").inner_text()
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+    if re.search("nothing|none", told):
+        assert page.locator("td.bar").all_inner_texts() == ["–"] * len(CLASSES)
+    else:
+        assert shares(page).sum().item() == pytest.approx(1, abs=0.02)
+
+
+def test_without_a_word_there_is_no_answer(page):
+    page.locator("textarea").fill("new phone")
+    for name in ("new", "phone"):
+        page.locator(".words button", has_text=name).click()
+    assert page.locator("td.bar").all_inner_texts() == ["–"] * len(CLASSES)
+    assert page.locator("[role=status]").inner_text().startswith("No word is left to read")
+    assert page.locator(".tokens").inner_text() == "Tokens: none"
+    page.locator(".words button", has_text="phone").click()
     assert shares(page).sum().item() == pytest.approx(1, abs=0.02)
+    assert "new" not in page.locator(".tokens").inner_text()
+
+
+def test_arrows_go_from_word_to_word(page):
+    page.locator("textarea").fill("a new phone")
+    page.locator(".words button").first.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.textContent") == "phone"
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("document.activeElement.textContent") == "new"
+    assert page.locator(".words [tabindex='0']").all_inner_texts() == ["new"]
+    for box in page.locator(".words button").all():
+        assert min(box.bounding_box()["width"], box.bounding_box()["height"]) >= 24
 
 
 def test_axe_finds_nothing(page, violations):

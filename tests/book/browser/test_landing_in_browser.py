@@ -68,6 +68,28 @@ def test_the_first_screen_of_a_phone_holds_sentence_buttons_and_picture(landing)
         assert inside(box, 390, 844), (selector, box)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_live_heads_are_those_of_chapter_4(landing, book_html, width):
+    page = landing(width)
+    figure = page.locator("article [data-live=heads].begun")
+    assert figure.locator(".panel").count() == 4
+    assert figure.locator(".picks button").all_inner_texts() == ["can", "you", "can", "that"]
+    figure.locator(".picks button").nth(2).click()
+    assert "can (3) is hidden" in figure.locator("[role=status]").inner_text()
+    sizes = figure.locator(".head").evaluate_all("all => all.map(e => e.clientHeight)")
+    assert max(sizes) < 40, "no class of the theme is met by accident"
+    shown = [
+        (book_html / f"{name}.html").read_text(encoding="utf-8").count('data-live="heads"')
+        for name in ("book/intro", "notebooks/04-naive-multi-head")
+    ]
+    assert shown == [1, 1]
+
+
+def test_the_live_heads_add_less_than_300_kilobytes(book_html):
+    html = (book_html / "book" / "intro.html").read_text(encoding="utf-8")
+    assert len(html.encode()) < 360_000, "all of the page, with its text, map and pictures"
+
+
 def test_the_buttons_open_chapter_1_here_and_in_colab(landing):
     page = landing()
     first = CHAPTERS[0]

@@ -1,5 +1,7 @@
 """The live figures in a real browser, from a file in a plain folder: by keyboard, mouse, finger."""
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -49,30 +51,8 @@ def address(tmp_path_factory):
 
 
 @pytest.fixture
-def open_page(browser, address):
-    """Open the page; no request may leave, nothing may be complained of."""
-    opened, problems = [], []
-
-    def open_page(width=1000, scripts=True, theme="light"):
-        size = {"width": width, "height": 900}
-        touch = width < 500
-        context = browser.new_context(
-            viewport=size, has_touch=touch, java_script_enabled=scripts, color_scheme=theme
-        )
-        opened.append(context)
-        page = context.new_page()
-        page.on("console", lambda line: problems.append(line.text))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: request.url == address or problems.append(request.url))
-        page.goto(address)
-        if scripts:
-            page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-        return page
-
-    yield open_page
-    for context in opened:
-        context.close()
-    assert not problems
+def open_page(open_file, address):
+    return partial(open_file, address)
 
 
 def numbers(page, selector):
@@ -138,6 +118,25 @@ def test_a_query_moves_by_keyboard(open_page):
     page.keyboard.press("End")
     assert_shows(page, torch.tensor([0.0, 1.08, 1.0]), scale=8)
     assert slider(page, "query", "bitter").get_attribute("aria-valuetext") == "1.08"
+
+
+def test_a_score_is_written_as_its_sum(open_page):
+    page = open_page()
+    counted = page.locator(".query table + p")
+    assert counted.inner_text() == "Score of coffee: 1·1 + 1·1 + 1·0 = 2."
+    slider(page, "query", "scale").fill("0.5")
+    slider(page, "query", "warm").fill("0.5")
+    assert counted.inner_text() == "Score of coffee: 0.5·(0.5·1 + 1·1 + 1·0) = 0.75."
+
+
+def test_keys_that_weigh_the_same_are_named_together(open_page):
+    page = open_page()
+    told = page.locator(".query [role=status]")
+    assert told.inner_text().startswith("Most weight: coffee, 0.58. ")
+    slider(page, "query", "bitter").fill("0")
+    assert told.inner_text().startswith("Most weight: all alike, 0.33 each. ")
+    slider(page, "query", "sweet").fill("0")
+    assert told.inner_text().startswith("Most weight: tea and coffee, 0.42 each. ")
 
 
 def asked(page):
@@ -244,10 +243,42 @@ def test_masks_in_both_conventions_by_finger(open_page):
     tap(page, "causal")
     assert words(page).equal(~MASKS["causal"])
     assert_weighs(page, MASKS["causal"])
-    tap(page, "turn round")
+    tap(page, "turn every cell round")
     assert_weighs(page, ~MASKS["causal"])
-    told = page.locator(".mask [role=status]").inner_text()
-    assert told.startswith("Blocked everywhere: <b>.")
+    told = page.locator(".mask [role=status]")
+    assert told.inner_text().startswith("Blocked everywhere: <b>.")
+    assert told.inner_text().endswith(
+        "layer gives zeros for it, nn.MultiheadAttention by default nan."
+    )
+    page.get_by_label("True means").select_option(index=0)
+    page.locator(".mask td button").first.tap()
+    assert told.inner_text().startswith("Blocked everywhere: can.")
+    assert told.inner_text().endswith("The function gives zeros for it.")
+
+
+def chosen(page):
+    return page.locator(".mask .buttons [aria-pressed=true]").all_inner_texts()
+
+
+def test_the_chosen_mask_is_marked_in_either_convention(open_page):
+    page = open_page(390)
+    assert chosen(page) == ["both"]
+    for index in range(2):
+        page.get_by_label("True means").select_option(index=index)
+        for name in MASKS:
+            tap(page, name)
+            assert chosen(page) == [name]
+        page.locator(".mask td button").first.tap()
+        assert chosen(page) == []
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_a_blocked_row_of_pytorchs_layer_is_nan_by_default(need_weights):
+    layer = torch.nn.MultiheadAttention(2, 1, batch_first=True)
+    blocked = torch.ones(5, 5, dtype=torch.bool)
+    default = {} if need_weights else {"need_weights": False}
+    output, _ = layer(X[None], X[None], X[None], attn_mask=blocked, **default)
+    assert output.isnan().all() == need_weights
 
 
 def test_cells_of_a_mask_by_keyboard(open_page):
@@ -282,6 +313,22 @@ def test_only_the_added_positions_change_with_the_place(open_page):
     assert after[2][0] != before[2][0]
     assert after[2][1] == before[2][1] != "the same"
     assert page.locator(".turn [role=status]").inner_text() == "Query at 13, key at 15."
+
+
+def test_two_clocks_have_named_hands(open_page):
+    page = open_page()
+    assert page.locator(".turn .face").count() == 2
+    assert page.locator(".turn .legend").inner_text().startswith("query key A hand is")
+
+    def arcs():
+        ends = page.locator(".turn .arc").evaluate_all("all => all.map(e => e.getTotalLength())")
+        return torch.tensor(ends)
+
+    before = arcs()
+    slider(page, "turn", "query at place").fill("20")
+    torch.testing.assert_close(arcs(), before, atol=0.05, rtol=0)  # both turned
+    slider(page, "turn", "key, places").fill("3")
+    assert (arcs() - before).abs().min() > 0.5
 
 
 def test_places_alone_do_not_know_left_from_right(open_page):

@@ -41,3 +41,13 @@ def test_on_paper(browser, book_url, name, mode):
     page.emulate_media(media="print", color_scheme=mode)
     assert page.evaluate(ON_PAPER) == []
     page.close()
+
+
+def test_what_is_to_be_touched_is_not_offered_on_paper(browser, book_url):
+    page = browser.new_page()
+    page.goto(f"{book_url}notebooks/03-masks.html", wait_until="load")
+    invitation = page.locator(".try-it", has_text="On the page")
+    assert invitation.is_visible()
+    page.emulate_media(media="print")
+    assert not invitation.is_visible()
+    page.close()

@@ -9,8 +9,8 @@ import torch
 from tools.notebooks import ROOT
 from utils.data import END_OF_TEXT
 from utils.figures import live
-from utils.figures.live_figure import STATIC
-from utils.figures.live_writer import _name, weights_script
+from utils.figures.live_figure import STATIC, scripts
+from utils.figures.live_writer import weights_script
 from utils.models import apply_temperature, keep_top_p, load_writer, write
 
 pytestmark = pytest.mark.slow
@@ -69,9 +69,9 @@ def folder(kept, tmp_path_factory):
     for name in ("notebooks", "_static", "alone/saved"):
         (folder / name).mkdir(parents=True)
     figure = live("writer", "It writes. So.", writer=kept, text=PROMPT, written=" index.")
-    scripts = [(STATIC / name).read_text("utf-8") for name in ("attention.js", "writer.js")]
+    own = "".join((STATIC / name).read_text("utf-8") for name in scripts("writer"))
     style = (ROOT / "book" / "_static" / "figures.css").read_text("utf-8")
-    page = PAGE.format(style=style, figure=figure._repr_html_(), scripts="".join(scripts))
+    page = PAGE.format(style=style, figure=figure._repr_html_(), scripts=own)
     for name in ("notebooks", "alone/saved"):
         (folder / name / "page.html").write_text(page, encoding="utf-8")
     (folder / "_static" / "writer-weights.js").write_text(weights_script(kept), encoding="utf-8")
@@ -79,33 +79,13 @@ def folder(kept, tmp_path_factory):
 
 
 @pytest.fixture
-def open_page(browser, folder):
-    """Open the page; no request may leave the folder, nothing may be complained of."""
-    opened, problems = [], []
-
-    def open_page(name="notebooks", width=1000, scripts=True, theme="light", motion=None):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            has_touch=width < 500,
-            java_script_enabled=scripts,
-            color_scheme=theme,
-            reduced_motion=motion,
-        )
-        opened.append(context)
-        page = context.new_page()
+def open_page(open_file, folder):
+    def open_page(name="notebooks", **how):
+        page = open_file((folder / name / "page.html").as_uri(), folder=folder.as_uri(), **how)
         page.set_default_timeout(120_000)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "request",
-            lambda request: request.url.startswith(folder.as_uri()) or problems.append(request.url),
-        )
-        page.goto((folder / name / "page.html").as_uri())
         return page
 
-    yield open_page
-    for context in opened:
-        context.close()
-    assert not problems
+    return open_page
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +149,7 @@ def test_a_thousand_texts_have_the_tokens_of_the_vocabulary(library, kept):
 
 def test_every_token_has_the_name_that_it_has_in_the_picture(library, kept):
     found = library.evaluate("() => vocabulary.pieces.map((_, id) => vocabulary.name(id))")
-    assert found == [_name(kept.vocabulary, token) for token in range(len(kept.vocabulary))]
+    assert found == [kept.vocabulary.name(token) for token in range(len(kept.vocabulary))]
 
 
 def test_bytes_that_are_no_letter_are_decoded_as_in_python(library, kept):
@@ -294,6 +274,8 @@ def test_it_writes_by_keyboard_what_pytorch_writes(open_page, kept):
         page.locator(".text span:not(.prompt)", has_text=words).wait_for()
         wait_for_status(page, "Drawn: ")
     assert "probability 1.00" in told(page)
+    caption = page.locator("caption").inner_text()
+    assert caption == f"The next token, behind {kept.vocabulary.name(expected[2])}"
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Space")
     wait_for_status(page, "a second")

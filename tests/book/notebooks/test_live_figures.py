@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from tools.notebooks import chapters
-from utils.figures.live_figure import STATIC
+from utils.figures.live_figure import STATIC, scripts
 
 
 def live_figures(path):
@@ -19,7 +19,7 @@ def live_figures(path):
 def test_chapters_have_live_figures():
     found = {path.stem[:2]: len(live_figures(path)) for path in chapters([])}
     having = [number for number, count in found.items() if count]
-    assert having == ["01", "02", "03", "07", "08", "18"]
+    assert having == ["01", "02", "03", "04", "07", "08", "17", "18"]
 
 
 @pytest.mark.parametrize("path", chapters([]), ids=lambda path: path.stem)
@@ -27,6 +27,6 @@ def test_their_scripts_are_current(path):
     for html in live_figures(path):
         name = re.search(r'data-live="(\w+)"', html)[1]
         own = [file for file in (f"{name}.css",) if (STATIC / file).is_file()]
-        for file in ("live.css", *own, "attention.js", "live.js", f"{name}.js"):
+        for file in ("live.css", *own, *scripts(name)):
             current = (STATIC / file).read_text(encoding="utf-8")
             assert current in html, f"{file} has changed: run `make notebooks`, with this chapter"

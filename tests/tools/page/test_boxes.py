@@ -4,6 +4,7 @@ import pytest
 from docutils.core import publish_doctree
 from docutils.nodes import block_quote
 
+from tools.page import boxes
 from tools.page.boxes import KINDS, kind
 
 
@@ -23,3 +24,11 @@ def test_a_bold_word_makes_a_box(word, end):
 )
 def test_all_else_is_a_quotation(text):
     assert kind(quotation(text)) is None
+
+
+def test_what_is_tried_on_the_page_is_not_on_paper():
+    for text, expected in (("On the page, drag it.", True), ("Run it twice.", False)):
+        document = publish_doctree(f"Before.\n\n    **Try it.** {text}\n\nAfter.")
+        boxes._mark(None, document)
+        (found,) = document.findall(block_quote)
+        assert ("no-print" in found["classes"]) is expected

@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from sphinx.application import Sphinx
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
-from tools.page.landing import short
+from tools.page.landing import live_figure, short
 
 ROOT = Path(__file__).resolve().parents[3]
 INTRO = """# A Course
@@ -139,6 +140,29 @@ def test_a_finding_without_its_number_is_left_out_and_complained_of(build):
     page, said = build()
     assert "no chapter is named 'fast-attention'" in said
     assert '<ul class="findings"></ul>' in page
+
+
+FIGURE = '<figure class="course-figure live" data-live="heads">They look.</figure>'
+
+
+def test_the_live_heads_are_those_of_their_chapter(build):
+    invited = INTRO + "\n:::{landing} heads\nType a sentence.\n:::\n"
+    write(build.source, {"book/intro": invited})
+    page, said = build()
+    assert "no chapter is named 'naive-multi-head'" in said
+    assert '<div class="no-print"><p>Type a sentence.</p>' in page.replace("\n", "")
+
+
+def test_a_live_figure_is_found_among_the_outputs_of_a_notebook(tmp_path):
+    notebook = tmp_path / "04-heads.ipynb"
+    outputs = [{"text": "1"}, {"data": {"text/html": ["<p>", "</p>"]}}]
+    cells = [{"cell_type": "markdown"}, {"outputs": outputs}]
+    notebook.write_text(json.dumps({"cells": cells}))
+    with pytest.raises(ValueError, match=r"04-heads\.ipynb has no live figure 'heads'"):
+        live_figure(notebook, "heads")
+    outputs.append({"data": {"text/html": [FIGURE[:20], FIGURE[20:]]}})
+    notebook.write_text(json.dumps({"cells": cells}))
+    assert live_figure(notebook, "heads") == FIGURE
 
 
 def test_the_style_is_loaded_where_it_is_needed(build, tmp_path):

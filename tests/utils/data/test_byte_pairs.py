@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from utils.data import END_OF_TEXT, BytePairs
+from utils.data import END_OF_TEXT, BytePairs, visible
 from utils.data.byte_pairs import WORD
 from utils.data.docstrings import __doc__ as ABOUT
 
@@ -150,3 +150,13 @@ def test_what_cannot_be_is_refused():
         BytePairs.learn(["a"], 256)
     with pytest.raises(UnicodeEncodeError):
         BytePairs().encode("\ud800")
+
+
+def test_every_token_has_a_name_that_can_be_seen(learnt):
+    names = [learnt.name(token) for token in range(len(learnt))]
+    assert all(name.isprintable() and name for name in names)
+    assert names[END_OF_TEXT] == "end of text"
+    letters = BytePairs()
+    found = [letters.name(letters.encode(letter)[0]) for letter in (" ", "\n", "a", "\x00", "ü")]
+    assert found == ["·", "⏎", "a", "bytes 00", "bytes c3"]
+    assert visible("a b\n\tc") == "a·b⏎⇥c"

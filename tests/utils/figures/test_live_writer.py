@@ -26,7 +26,7 @@ def kept(**options):
     torch.manual_seed(0)
     vocabulary = BytePairs.learn(["can you can that can"] * 3, 262)
     model = LanguageModel(len(vocabulary), 16, 2, 1, 8, 2, **options).eval()
-    return Kept(model, vocabulary, {"settings": {"num_heads": 2, "length": 32}})
+    return Kept(model, vocabulary, {"settings": {"num_heads": 2, "length": 32}, "sha256": 64 * "a"})
 
 
 def test_the_script_has_weights_and_vocabulary():
@@ -61,6 +61,7 @@ def test_the_picture_says_what_was_written_and_what_comes_next():
     assert smallest_text(html) >= LEGIBLE
     assert len(html) < 300_000
     assert "courseWriter = {" not in html  # the weights are not in the figure
+    assert "&quot;version&quot;: &quot;aaaaaaaa&quot;" in html  # of the weights that it asks for
 
 
 def test_a_long_text_is_cut_in_the_picture():

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from utils.heads import prefix_matching, previous_token
+from utils.heads import at_offset, prefix_matching, previous_token, same_token
 
 B, H, n = 2, 3, 4
 T = 2 * n
@@ -21,6 +21,28 @@ def weights_at(offset):
 def test_a_head_that_looks_one_back_scores_one():
     assert previous_token(weights_at(-1)).tolist() == pytest.approx([1 / T, 1, 1 / T])
     assert previous_token(weights_at(-2))[1] == pytest.approx(1 / (T - 1)), "query 1 looks at key 0"
+
+
+@pytest.mark.parametrize("offset", [-2, -1, 0, 1, 3])
+def test_a_head_that_looks_so_far_away_scores_one(offset):
+    assert at_offset(weights_at(offset), offset).tolist() == pytest.approx([1 / T, 1, 1 / T])
+    assert at_offset(weights_at(-1), -1).equal(previous_token(weights_at(-1)))
+
+
+def test_no_token_is_further_away_than_the_text_is_long():
+    with pytest.raises(ValueError, match="none is 8 places"):
+        at_offset(weights_at(0), T)
+
+
+def test_only_tokens_that_stand_twice_ask_for_their_like():
+    ids = torch.tensor([[1, 2, 1, 3, 4, 5, 6, 7], [9, 1, 2, 3, 9, 4, 5, 9]])
+    weights = torch.full((B, H, T, T), 1 / T)
+    weights[0, 1, [0, 2]] = torch.eye(T)[[2, 0]]
+    weights[1, 1, [0, 4, 7]] = torch.eye(T)[[4, 7, 1]]  # the last looks elsewhere
+    expected = (2 * 1 / T + 3 * 2 / T) / 5
+    assert same_token(weights, ids).tolist() == pytest.approx([expected, 4 / 5, expected])
+    with pytest.raises(ValueError, match="stands twice"):
+        same_token(weights, torch.arange(T).expand(B, T))
 
 
 def test_a_head_that_looks_behind_the_first_copy_scores_one():
@@ -42,7 +64,9 @@ def test_they_are_means_over_texts():
 
 @pytest.mark.parametrize("shape", [(H, T, T), (B, H, T, T + 2), (B, H, 1, 1)])
 def test_weights_of_another_shape_are_refused(shape):
-    for measure in (previous_token, prefix_matching):
+    ids = torch.zeros(B, T)
+    measures = (lambda w: at_offset(w, 0), lambda w: same_token(w, ids))
+    for measure in (previous_token, prefix_matching, *measures):
         with pytest.raises(ValueError, match="expected"):
             measure(torch.rand(shape))
 

@@ -1,4 +1,4 @@
-"""The fast steps give what the plain ones give, and go past nothing that someone put there."""
+"""The steps give what all tokens at once give, and go past nothing that someone put there."""
 
 from functools import partial
 
@@ -90,14 +90,13 @@ def test_the_table_rotates_as_the_encoding_does():
     torch.testing.assert_close(x * cos + x.roll(4, -1) * sin, mha.positions.rotate(x))
 
 
-def test_a_token_takes_fewer_operators_than_the_plain_way():
+def test_a_token_takes_fewer_operators_than_a_text_of_one():
     model, ids = build(), some_ids()
-    step, caches = FastSteps(model, T), model.start(T)
+    step = FastSteps(model, T)
     step(ids[:, :4])
-    model.step(ids[:, :4], caches)
     fast = count(lambda: step(ids[:, 4:5])).calls
-    plain = count(lambda: model.step(ids[:, 4:5], caches)).calls
-    assert fast < 0.6 * plain
+    plain = count(lambda: model(ids[:, 4:5])).calls
+    assert fast < 0.8 * plain
 
 
 def test_what_cannot_be_is_refused():

@@ -46,15 +46,6 @@ def test_nothing_to_come_is_seen(model):
     assert not torch.allclose(model(other)[:, 7:], logits[:, 7:])
 
 
-@pytest.mark.parametrize("cuts", [[T], [1] * T, [5, 1, 1, 5], [1, 4, 7]])
-def test_steps_from_the_cache_give_what_all_at_once_gives(model, cuts):
-    ids, caches = some_ids(), model.start(T)
-    steps = [model.step(part, caches) for part in ids.split(cuts, dim=1)]
-    torch.testing.assert_close(torch.cat(steps, 1), model(ids))
-    with pytest.raises(ValueError, match="room for 12"):
-        model.step(ids[:, :1], caches)
-
-
 def test_layers_give_what_each_block_makes_and_its_weights(model):
     ids = some_ids()
     (first, none), *others = model.layers(ids)

@@ -3,18 +3,6 @@
 
 const MOST = 120; // words that are read; the page stays quick
 
-// Numbers of two bytes each (float16), written in base64.
-function halves(base64) {
-  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  const view = new DataView(bytes.buffer);
-  return Float32Array.from({ length: bytes.length / 2 }, (_, i) => {
-    const bits = view.getUint16(2 * i, true);
-    const [exponent, fraction] = [(bits >> 10) & 31, (bits & 1023) / 1024];
-    const size = exponent ? (1 + fraction) * 2 ** (exponent - 15) : fraction * 2 ** -14;
-    return bits & 0x8000 ? -size : size;
-  });
-}
-
 // As BERT's tokenizer: without accents and capitals, punctuation by itself, and of each word the
 // longest piece that is known, then the longest of the rest, which begins with ##.
 const UNSEEN = /[\ufffd]|(?![\t\n\r])\p{C}/gu;
@@ -70,7 +58,7 @@ class TextClassifier {
 }
 
 function headline(stage, { text, vocabulary, classes, numHeads, width, state }) {
-  const idOf = new Map(vocabulary.map((token, id) => [token, id]));
+  const idOf = new Map(vocabulary.split(" ").map((token, id) => [token, id]));
   const model = new TextClassifier(state, numHeads, width, classes.length);
   const input = make("textarea", { rows: 4, oninput: change, spellcheck: false });
   input.value = text.replace(/\s+/g, " ");
@@ -101,7 +89,8 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
     words.replaceChildren(
       ...pieces.map(({ word }, n) => {
         const textContent = word.length > 30 ? `${word.slice(0, 29)}…` : word;
-        const button = make("button", { type: "button", textContent });
+        const button = make("button", { type: "button", textContent, tabIndex: n ? -1 : 0 });
+        button.addEventListener("keydown", (event) => step(event, n));
         button.addEventListener("click", () => {
           if (!out.delete(n)) out.add(n);
           update();
@@ -111,16 +100,26 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
     );
     update();
   }
+  function step(event, n) {
+    const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    const next = words.children[clamp(n + way, 0, pieces.length - 1)];
+    [...words.children].forEach((button) => (button.tabIndex = button === next ? 0 : -1));
+    next.focus();
+  }
 
-  const read = (without) => {
-    const left = pieces.flatMap(({ tokens }, n) => (without.has(n) ? [] : tokens));
-    return model.read(["[CLS]", ...left, "[SEP]"].map((token) => idOf.get(token)));
-  };
+  const leave = (without) => pieces.flatMap(({ tokens }, n) => (without.has(n) ? [] : tokens));
+  const isKnown = (token) => token !== "[UNK]";
+  const read = (without) =>
+    model.read(["[CLS]", ...leave(without), "[SEP]"].map((token) => idOf.get(token)));
   function update() {
     const { shares, heads } = read(out);
+    const left = leave(out);
     rows.forEach((cell, c) => {
-      cell.textContent = two(shares[c]);
-      cell.style.setProperty("--share", shares[c]);
+      const share = left.some(isKnown) ? shares[c] : 0; // without a word there is no answer
+      cell.textContent = left.some(isKnown) ? two(share) : "–";
+      cell.style.setProperty("--share", share);
     });
     const chosen = which.selectedIndex ? [heads[which.selectedIndex - 1]] : heads;
     let at = 1; // behind [CLS]
@@ -134,14 +133,14 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
       button.style.setProperty("--share", weights[n] / most);
       set(button, { "aria-pressed": out.has(n), title: pieces[n].tokens.join(" ") });
     });
-    tokens.textContent = `Tokens: ${pieces.flatMap((one) => one.tokens).join(" ")}`;
+    tokens.textContent = `Tokens: ${left.join(" ") || "none"}`;
     told.textContent = say(shares);
   }
   function say(shares) {
-    const every = pieces.flatMap((one) => one.tokens);
-    if (!every.length) return "There is nothing to read: type a few English words.";
-    if (every.every((token) => token === "[UNK]"))
-      return "The tokenizer knows none of this, so the answer says nothing about it.";
+    const left = leave(out);
+    if (!pieces.length) return "There is nothing to read: type a few English words.";
+    if (!left.length) return "No word is left to read: click one to put it back.";
+    if (!left.some(isKnown)) return "The tokenizer knows none of this, so there is no answer.";
     const best = shares.indexOf(Math.max(...shares));
     const cut = splitWords(input.value).length > MOST ? ` Only ${MOST} words are read.` : "";
     const answer = `${classes[best]}, ${two(shares[best])}`;

@@ -83,3 +83,19 @@ function begin(figure) {
     place.classList.add("begun");
   }
 }
+
+// What 16 bits are as float16.
+const HALVES = Float32Array.from({ length: 65536 }, (_, bits) => {
+  const [exponent, fraction] = [(bits >> 10) & 31, (bits & 1023) / 1024];
+  const size = exponent ? (1 + fraction) * 2 ** (exponent - 15) : fraction * 2 ** -14;
+  return bits & 0x8000 ? -size : size;
+});
+
+// Numbers of two bytes each, written in base64.
+function halves(base64) {
+  const bytes = atob(base64);
+  const numbers = new Float32Array(bytes.length / 2);
+  for (let i = 0; i < numbers.length; i++)
+    numbers[i] = HALVES[bytes.charCodeAt(2 * i) | (bytes.charCodeAt(2 * i + 1) << 8)];
+  return numbers;
+}

@@ -19,11 +19,15 @@ function mask(stage, { tokens, x, length }) {
       given = mapMask(given, change);
       update();
     };
-    controls.append(make("button", { type: "button", textContent, onclick }));
+    const made = make("button", { type: "button", textContent, onclick });
+    controls.append(made);
+    return made;
   };
-  for (const [name, allows] of Object.entries(presets))
-    button(name, (_, t, s) => allows(t, s) !== blocks());
-  button("turn round", (one) => !one);
+  const chosen = Object.entries(presets).map(([name, allows]) => {
+    const one = button(name, (_, t, s) => allows(t, s) !== blocks());
+    return { one, allows };
+  });
+  button("turn every cell round", (one) => !one);
 
   const grids = ["The mask you give", "The weights it makes"].map((caption) => {
     const { whole, body } = table(caption, ["", ...tokens]);
@@ -68,9 +72,16 @@ function mask(stage, { tokens, x, length }) {
       grids[1].lines[t][s].textContent = one ? two(share) : "–";
       grids[1].lines[t][s].style.setProperty("--share", share);
     });
+    for (const { one, allows } of chosen) {
+      const same = allowed.every((row, t) => row.every((may, s) => may === allows(t, s)));
+      set(one, { "aria-pressed": same });
+    }
     const empty = tokens.filter((_, t) => !allowed[t].some(Boolean));
+    const output = blocks()
+      ? "The course's layer gives zeros for it, nn.MultiheadAttention by default nan."
+      : "The function gives zeros for it.";
     told.textContent = empty.length
-      ? `Blocked everywhere: ${empty.join(", ")}. Such a row has no weights; its output is zeros.`
+      ? `Blocked everywhere: ${empty.join(", ")}. Such a row has no weights. ${output}`
       : `Each row shares a weight of 1 among the keys that it may attend to.`;
   }
   update();

@@ -2,7 +2,12 @@
 function query(stage, { names, dims, keys, values, start, scale, low, high, unit }) {
   const [key, value] = [Matrix.from(keys), Matrix.from(values)];
   const say = (row) => (row.length > 1 ? `(${[...row].map(two).join(",\u00a0")})` : two(row[0])) + unit;
+  // Names that are numbers are told from numbers.
+  const called = names.map((name) => (/^\d/.test(name) ? `key ${name}` : name));
   const pane = make("div");
+  const unseen = dims.slice(0, -2).map((name) => ` The picture does not show ${name}.`);
+  const hint = "Drag the blue point, or move its sliders.";
+  pane.append(make("p", { textContent: hint + unseen.join("") }));
   const numbers = dims.map((name, i) =>
     slider(pane, `query, ${name}`, { min: low, max: high, step: 0.02, value: start[i] }, update),
   );
@@ -46,7 +51,11 @@ function query(stage, { names, dims, keys, values, start, scale, low, high, unit
     return { score, weight };
   });
   const told = set(make("p"), { role: "status" });
-  stage.append(pane, make("div", {}, whole, told));
+  const counted = make("p");
+  stage.append(pane, make("div", {}, whole, counted, told));
+  // As two(), without zeros at the end; with brackets around what is negative.
+  const brief = (number) => two(Math.round(100 * number) / 100).replace(/\.?0+$/, "");
+  const factor = (number) => (number < 0 ? `(${brief(number)})` : brief(number));
 
   function update() {
     const q = Matrix.from([numbers.map((number) => number.value)]); // (1, D)
@@ -68,8 +77,15 @@ function query(stage, { names, dims, keys, values, start, scale, low, high, unit
       const at = place([...output.row(0)]);
       set(within, { d: `M${at.cx} ${at.cy - 8}l8 8l-8 8l-8-8z` });
     }
-    const best = weights.data.indexOf(Math.max(...weights.data));
-    const most = `Most weight: ${names[best]}, ${two(weights.data[best])}.`;
+    const highest = Math.max(...weights.data);
+    const best = [...names.keys()].filter((s) => highest - weights.data[s] < 1e-6); // but for rounding
+    const which = best.map((s) => called[s]).join(" and ");
+    const alike = best.length === names.length ? "all alike" : which;
+    const most = `Most weight: ${alike}, ${two(highest)}${best.length > 1 ? " each" : ""}.`;
+    const terms = [...key.row(best[0])].map((number, i) => `${factor(q.data[i])}·${factor(number)}`);
+    const sum = terms.join(" + ");
+    const all = times.value === 1 ? sum : `${brief(times.value)}·(${sum})`;
+    counted.textContent = `Score of ${called[best[0]]}: ${all} = ${brief(scores.data[best[0]])}.`;
     told.textContent = `${most} Output: ${say(output.row(0))}${within ? ", the diamond" : ""}.`;
   }
   update();

@@ -7,8 +7,8 @@ function turn(stage, { query, key, places, furthest }) {
   const added = (x, t) => x.row(0).map((number, i) => number + clock.row(t)[i]);
   const products = {
     "rotary: both turned": (t, j) => dot(rotary.rotate(q, t).data, rotary.rotate(k, j).data),
-    "sinusoidal: the two places alone": (t, j) => dot(clock.row(t), clock.row(j)),
-    "sinusoidal: places added to tokens": (t, j) => dot(added(q, t), added(k, j)),
+    "sinusoidal: places, no tokens": (t, j) => dot(clock.row(t), clock.row(j)),
+    "sinusoidal: places plus tokens": (t, j) => dot(added(q, t), added(k, j)),
   };
   const all = Array.from({ length: places + 1 }, (_, n) => furthest + n);
   const pane = make("div");
@@ -22,27 +22,38 @@ function turn(stage, { query, key, places, furthest }) {
     update,
   );
 
+  const names = ["hand-q", "hand-k"];
+  const legend = make("p", { className: "legend" });
+  ["query", "key"].forEach((name, side) => {
+    const line = draw(legend, "svg", { viewBox: "0 0 24 8", "aria-hidden": true });
+    draw(line, "line", { x2: 24, y1: 4, y2: 4, class: names[side] });
+    legend.append(`${name} `);
+  });
+  const shown = Math.min(half, 2); // the other clocks hardly move
+  legend.append("A hand is a pair of their numbers, turned by the place; arcs are angles between.");
+  if (half > shown) legend.append(` The other ${half - shown} pairs turn more slowly.`);
+  pane.append(legend);
+  const wide = 320 / shown;
+  const r = 58;
   const label = "Clocks with a hand of the query and one of the key, turned by their places.";
-  const clocks = draw(pane, "svg", { viewBox: "0 0 320 112", role: "img", "aria-label": label });
-  const lengths = [...query.keys()].flatMap((i) =>
-    [query, key].map((x) => Math.hypot(x[i], x[(i + half) % D])),
+  const clocks = draw(pane, "svg", { viewBox: "0 0 320 144", role: "img", "aria-label": label });
+  const lengths = [query, key].flatMap((x) =>
+    Array.from({ length: shown }, (_, i) => Math.hypot(x[i], x[i + half])),
   );
   const longest = Math.max(...lengths);
-  const hands = Array.from({ length: half }, (_, i) => {
-    const wide = 320 / half;
-    const group = draw(clocks, "g", { transform: `translate(${wide * (i + 0.5)} 46)` });
-    const r = Math.min(wide / 2 - 5, 42);
+  const hands = Array.from({ length: shown }, (_, i) => {
+    const group = draw(clocks, "g", { transform: `translate(${wide * (i + 0.5)} ${r + 2})` });
     draw(group, "circle", { r, class: "face" });
     const pace = positionAngles(2, D).row(1)[i];
-    const told = `${Number(pace.toPrecision(2))} a step`;
-    draw(group, "text", { y: 60, "text-anchor": "middle" }, told);
-    const lines = ["hand-q", "hand-k"].map((name) => draw(group, "line", { class: name }));
-    return { group, r, lines };
+    const told = `${Number(pace.toPrecision(2))} radian a place`;
+    draw(group, "text", { y: r + 18, "text-anchor": "middle" }, told);
+    const arc = draw(group, "path", { class: "arc" });
+    return { group, arc, lines: names.map((name) => draw(group, "line", { class: name })) };
   });
   let last = 0;
   let turned = 0;
   drag(clocks, hands[0].group, ({ x, y }, begins) => {
-    const angle = Math.atan2(x - 160 / half, 46 - y); // clockwise from upright
+    const angle = Math.atan2(x - wide / 2, r + 2 - y); // clockwise from upright
     if (begins) [last, turned] = [angle, where.value];
     turned += Math.atan2(Math.sin(angle - last), Math.cos(angle - last)); // a step is a radian
     turned = clamp(turned, at.min, at.max);
@@ -56,12 +67,14 @@ function turn(stage, { query, key, places, furthest }) {
   const every = lines.flatMap((product) =>
     all.flatMap((t) => offsets.map((n) => product(t, t + n))),
   );
-  const [low, high] = [Math.min(...every), Math.max(...every)];
-  const across = (t) => 10 + (300 * (t - at.min)) / places;
+  const [low, high] = [Math.min(0, ...every), Math.max(0, ...every)];
+  const across = (t) => 34 + (276 * (t - at.min)) / places;
   const up = (y) => 160 - (150 * (y - low)) / (high - low);
   const says = "The three products at every place of the query; the table has their numbers.";
   const chart = draw(pane, "svg", { viewBox: "0 0 320 180", role: "img", "aria-label": says });
-  draw(chart, "line", { x1: 10, x2: 310, y1: up(0), y2: up(0), class: "axis" });
+  draw(chart, "line", { x1: 34, x2: 310, y1: up(0), y2: up(0), class: "axis" });
+  for (const y of [low, 0, high].filter((y) => !y || Math.abs(y) > 0.1 * (high - low)))
+    draw(chart, "text", { x: 26, y: up(y) + 4, "text-anchor": "end" }, sign(Math.round(y)));
   draw(chart, "text", { x: 310, y: 177, "text-anchor": "end" }, "place of the query →");
   const curves = lines.map((_, n) => ({
     line: draw(chart, "polyline", { class: `curve c${n}` }),
@@ -91,10 +104,14 @@ function turn(stage, { query, key, places, furthest }) {
       rows[i].range.textContent =
         most - least < 0.005 ? "the same" : `${two(least)} to ${two(most)}`;
     });
-    [rotary.rotate(q, t).data, rotary.rotate(k, t + n).data].forEach((data, side) => {
-      hands.forEach(({ r, lines }, i) =>
-        set(lines[side], { x2: (r * data[i + half]) / longest, y2: (-r * data[i]) / longest }),
-      );
+    const both = [rotary.rotate(q, t).data, rotary.rotate(k, t + n).data];
+    hands.forEach(({ arc, lines }, i) => {
+      const tips = both.map((data) => [data[i + half] / longest, -data[i] / longest]);
+      tips.forEach(([x, y], side) => set(lines[side], { x2: r * x, y2: r * y }));
+      const [from, to] = tips.map(([x, y]) => [x, y].map((one) => (20 * one) / Math.hypot(x, y)));
+      const isAfter = from[0] * to[1] > from[1] * to[0]; // clockwise
+      if (from.concat(to).every(Number.isFinite))
+        set(arc, { d: `M${from}A20 20 0 0 ${Number(isAfter)} ${to}` });
     });
     told.textContent = `Query at ${t}, key at ${t + n}.`;
   }

@@ -1,76 +1,9 @@
-// The model of chapter 18 writes: its vocabulary, the model with its cache, how a token is drawn,
-// and the desk. It is utils.models.LanguageModel for one text, a token at a time: D = width,
-// V tokens, H heads of which each group shares keys and values.
+// The model of chapter 18 writes: the model with its cache, how a token is drawn, and the desk. It is
+// utils.models.LanguageModel for one text, a token at a time: D = width, V tokens, H heads of which
+// each group shares keys and values.
 
-const END_OF_TEXT = 0;
 const BEST = 8; // tokens that the table shows
 const READ = 4000; // letters of a prompt that are looked at: its end has room in the cache
-const BLANK = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-const LETTER = "\\p{L}\\p{N}_"; // what \s and \w are in Python
-const WORD = new RegExp(
-  ` ?[${LETTER}]+| ?[^${LETTER}${BLANK}]+|[${BLANK}]+(?![^${BLANK}])|[${BLANK}]+`,
-  "gu",
-);
-
-// utils.data.BytePairs. A piece is a string whose letters are bytes, 0 to 255.
-class BytePairs {
-  constructor(merges) {
-    const bytes = Array.from({ length: 256 }, (_, byte) => byte);
-    const printed = (byte) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
-    const ordered = [...bytes.filter(printed), ...bytes.filter((byte) => !printed(byte))];
-    this.pieces = ["", ...ordered.map((byte) => String.fromCharCode(byte))];
-    this.ids = new Map(this.pieces.map((piece, id) => [piece, id]));
-    this.ranks = new Map();
-    merges.forEach(([first, second], rank) => {
-      const piece = this.pieces[first] + this.pieces[second];
-      this.ranks.set(this.pair(first, second), rank);
-      if (this.ids.has(piece)) return;
-      this.ids.set(piece, this.pieces.length);
-      this.pieces.push(piece);
-    });
-  }
-  pair(first, second) {
-    return first * 2 ** 24 + second;
-  }
-  encode(text) {
-    return (text.match(WORD) ?? []).flatMap((word) => this.encodeWord(word));
-  }
-  // The pair that was learnt first is merged first, wherever it stands.
-  encodeWord(word) {
-    const bytes = [...new TextEncoder().encode(word)];
-    let ids = bytes.map((byte) => this.ids.get(String.fromCharCode(byte)));
-    for (;;) {
-      let [lowest, at] = [Infinity, 0];
-      for (let i = 1; i < ids.length; i++) {
-        const rank = this.ranks.get(this.pair(ids[i - 1], ids[i])) ?? Infinity;
-        if (rank < lowest) [lowest, at] = [rank, i];
-      }
-      if (!at) return ids;
-      const [first, second] = [ids[at - 1], ids[at]];
-      const both = this.ids.get(this.pieces[first] + this.pieces[second]);
-      const merged = [];
-      for (const id of ids)
-        if (id === second && merged.at(-1) === first) merged[merged.length - 1] = both;
-        else merged.push(id);
-      ids = merged;
-    }
-  }
-  // A letter of several tokens is given with its last one; what is no UTF-8 becomes U+FFFD.
-  decode(ids, stream = false) {
-    const letters = ids.map((id) => this.pieces[id]).join("");
-    const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
-    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream });
-  }
-  // How the table calls a token.
-  name(id) {
-    if (id === END_OF_TEXT) return "end of text";
-    const signs = { " ": "·", "\n": "⏎", "\t": "⇥" };
-    const text = this.decode([id]).replace(/[ \n\t]/g, (sign) => signs[sign]);
-    if (!/[\ufffd\p{C}\p{Z}]/u.test(text)) return text;
-    const bytes = [...this.pieces[id]].map((byte) => byte.charCodeAt(0).toString(16));
-    return `bytes ${bytes.map((byte) => byte.padStart(2, "0")).join(" ")}`;
-  }
-}
 
 // What is quick: no object is made in these loops, and four sums do not wait for each other.
 // As torch.nn.Linear without a bias: weight (rows, columns), x (columns,) -> y (rows,).
@@ -126,18 +59,9 @@ class LanguageModel {
   }
   // From the script with the weights; in slices, so that the page stays awake.
   static async load({ state, numHeads, length }) {
-    const table = Float32Array.from({ length: 65536 }, (_, bits) => {
-      const [exponent, fraction] = [(bits >> 10) & 31, (bits & 1023) / 1024];
-      const size = exponent ? (1 + fraction) * 2 ** (exponent - 15) : fraction * 2 ** -14;
-      return bits & 0x8000 ? -size : size;
-    });
     const numbers = {};
     for (const [name, base64] of Object.entries(state)) {
-      const bytes = atob(base64); // two for each number, float16
-      const read = new Float32Array(bytes.length / 2);
-      for (let i = 0; i < read.length; i++)
-        read[i] = table[bytes.charCodeAt(2 * i) | (bytes.charCodeAt(2 * i + 1) << 8)];
-      numbers[name] = read;
+      numbers[name] = halves(base64);
       await pause();
     }
     return new LanguageModel(numbers, numHeads, length);
@@ -338,6 +262,7 @@ function desk(stage, model, vocabulary, text) {
     if (model.ids.length !== prompt.length + written.length) return; // still reading
     next = nextTokens(model.scores, temperature.value, topP.value);
     if (writing && still.matches) return;
+    whole.caption.textContent = `The next token, behind ${vocabulary.name(model.ids.at(-1))}`;
     rows.forEach(({ name, cell }, n) => {
       const [id, chance] = [next.order[n], next.chances[next.order[n]]];
       name.textContent = vocabulary.name(id);

@@ -91,6 +91,13 @@ def from_the_left(word, merges):
     return pieces
 
 
+def leftmost(word, merges):
+    pieces = list(word)
+    while known := [i for i, pair in enumerate(pairwise(pieces)) if pair in merges]:
+        pieces[known[0] : known[0] + 2] = [pieces[known[0]] + pieces[known[0] + 1]]
+    return pieces
+
+
 def last_first(word, merges):
     return in_a_loop(word, merges[::-1])
 
@@ -157,6 +164,12 @@ def diagonal(offset, weights, skip=0):
     return weights.diagonal(offset, dim1=-2, dim2=-1)[..., skip:].mean(dim=(0, 2))
 
 
+def before_the_copy(weights):
+    T = weights.shape[-1]
+    late = torch.arange(T // 2, T)
+    return weights[:, :, late, late - T // 2 - 1].mean(dim=(0, 2))
+
+
 # Rows of several texts
 
 
@@ -208,6 +221,7 @@ WRONG = {
     ],
     ch18.merged_word: [
         (from_the_left, "the first pair from the left"),
+        (leftmost, "as soon as it is met, from the left"),
         (last_first, "learnt last comes first"),
         (longest_first, "as WordPiece does"),
         (only_once, "one merge is not enough"),
@@ -229,11 +243,17 @@ WRONG = {
         (lambda x, ids: 2 ** losses(x, ids).mean(), "not 2"),
         (lambda x, ids: losses(x, ids).sum().exp(), "the sum of the losses"),
         (lambda x, ids: (-losses(x, ids).mean()).exp(), "the sign is wrong"),
+        (
+            lambda x, ids: (-x[:, :-1].gather(2, ids[:, 1:, None]).mean()).exp(),
+            "the log_softmax is missing",
+        ),
+        (lambda x, ids: 1 / (-losses(x, ids)).exp().mean(), "the probabilities are averaged"),
         (lambda x, ids: losses(x, ids), "should be a number; got Tensor of shape"),
         (lambda x, ids: 1.0, "for 2 texts, the perplexity is 1 instead of"),
     ],
     ch18.induction_score: [
         (lambda w: diagonal(-(w.shape[-1] // 2), w), "this is the first copy itself"),
+        (before_the_copy, "this is the token before the first copy"),
         (lambda w: diagonal(1 - w.shape[-1] // 2, w), "the last token of the first half counts"),
         (lambda w: by_diagonal(w.mT), "queries and keys are exchanged"),
         (lambda w: by_diagonal(w) * (w.shape[-1] // 2), "this is the sum over the queries"),
@@ -242,7 +262,7 @@ WRONG = {
             lambda w: torch.stack([by_diagonal(text[None]) for text in w]),
             "a number for each text and head",
         ),
-        (lambda w: w.mean(dim=(0, 2, 3)), "the scores is wrong at"),
+        (lambda w: w.mean(dim=(0, 2, 3)), "the score is wrong at"),
     ],
     ch18.row_mask: [
         (lambda ids, end: causal(ids), "a text leaks into the next one"),
@@ -254,6 +274,11 @@ WRONG = {
                 & (((ids == end)[:, None] == (ids == end)) | torch.eye(len(ids)).bool())
             ),
             "stands alone",
+        ),
+        (lambda ids, end: by_counting(ids, end) & (ids != end), "the end of a text is hidden"),
+        (
+            lambda ids, end: by_counting(ids, end) & (ids != end) & (ids != end)[:, None],
+            "is left out",
         ),
         (lambda ids, end: by_counting(ids, end).tril(-1), "does not see itself"),
         (lambda ids, end: by_counting(ids, end).T, "transposed"),

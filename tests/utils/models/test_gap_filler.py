@@ -1,0 +1,58 @@
+"""A model that fills gaps: what it gives, how it reads a sentence, and the one that is kept."""
+
+import pytest
+import torch
+
+from tools.notebooks import ROOT
+from utils.models import GapFiller, as_read, load_gap_filler
+
+
+@pytest.fixture
+def model():
+    return GapFiller(vocab_size=20, embed_dim=16, num_heads=2, hidden_dim=8).eval()
+
+
+@torch.no_grad()
+def test_it_gives_logits_and_the_weights_behind_them(model):
+    ids = torch.randint(20, (3, 5))
+    assert model(ids).shape == (3, 5, 20)
+    weights = model.weights(ids)
+    assert weights.shape == (3, 2, 5, 5)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(3, 2, 5))
+
+
+@torch.no_grad()
+def test_what_is_hidden_is_not_seen_and_all_else_is(model):
+    ids = torch.tensor([[1, 2, 3, 4]])
+    for n in range(4):
+        other = ids.clone()
+        other[0, n] = 5
+        changed = (model(ids) - model(other)).abs().amax(dim=-1)[0] > 1e-6
+        assert changed.tolist() == [t != n for t in range(4)]
+    swapped = model(ids[:, [0, 2, 1, 3]])
+    assert not torch.allclose(model(ids)[0, 0], swapped[0, 0]), "it knows places"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Can you\n CAN that", " can you can that"),
+        ("", ""),
+        (" \t ", ""),
+        ("naïve 🙂", " naïve 🙂"),
+    ],
+)
+def test_a_sentence_is_read_in_one_way(text, read):
+    assert as_read(text) == read
+
+
+def test_the_kept_one_reads_the_first_sentence_as_four_words():
+    kept = load_gap_filler(ROOT / "notebooks" / "results")
+    can, _, again, _ = kept.encode("Can you can that")
+    assert can == again
+    assert len(kept.recipe["called"]) == kept.recipe["settings"]["num_heads"]
+
+
+def test_what_is_missing_is_said(tmp_path):
+    with pytest.raises(RuntimeError, match="`make train-heads` makes it"):
+        load_gap_filler(tmp_path)

@@ -1,0 +1,54 @@
+"""The heads of one trained layer, for a page: what its weights need, and what is drawn before."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+
+from utils.figures.drawings.heads import draw_heads
+from utils.figures.live_writer import in_halves
+
+NEEDED = r"gap|embedding\.weight|(mha_norm|mha\.[qk]_proj)\.(weight|bias)"  # for weights alone
+
+
+def draw_layer(filler: Any, text: str) -> tuple[dict[str, Any], Figure, str, Figure]:
+    """Give what the script is given, the pictures of all heads, and both in words.
+
+    Parameters
+    ----------
+    filler : ``utils.models.KeptGapFiller``
+    text : str, the sentence
+
+    Raises
+    ------
+    ValueError
+        if the sentence has no token
+    """
+    ids = filler.encode(text)
+    if not ids:
+        raise ValueError("the picture needs a sentence of at least one token.")
+    with torch.no_grad():
+        weights = filler.model.weights(torch.tensor([ids]))[0]  # (H, T, T)
+    called = filler.recipe["called"]  # of each head: where it looks, and how much of its weight
+    names = [f"head {h}: {name}, {share:.2f}" for h, (name, share) in enumerate(called)]
+    still = draw_heads([_called(filler.vocabulary, token) for token in ids], weights, names)
+    state = filler.model.state_dict()
+    given = {
+        "text": text,
+        "merges": filler.vocabulary.merges,
+        "numHeads": len(weights),
+        "looksAt": called,
+        "state": {n: in_halves(x) for n, x in state.items() if re.fullmatch(NEEDED, n)},
+    }
+    return given, still.wide, still.alt, still.narrow
+
+
+def _called(vocabulary: Any, token: int) -> str:
+    """What the panels call a token: as ``called`` in the script."""
+    name = vocabulary.name(token)
+    if name.startswith("·"):
+        return name[1:] or name
+    return f"-{name}" if re.match(r"\w", vocabulary.decode([token])) else name
