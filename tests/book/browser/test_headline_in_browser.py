@@ -117,6 +117,22 @@ def test_a_word_is_taken_out_and_put_back_by_keyboard(page, model, tokenizer):
     assert shares(page).equal(before)
 
 
+def test_under_each_word_stand_its_weight_and_what_is_lost_without_it(page, model, tokenizer):
+    words = TEXT.split()
+    share, best = expected(model, tokenizer, TEXT).max(dim=-1)
+    buttons = page.locator(".words button")
+    page.wait_for_function("document.querySelector('.words button:last-child').dataset.lost")
+    found = buttons.evaluate_all("all => all.map(e => [e.dataset.weight, e.dataset.lost])")
+    assert 0.5 < sum(float(weight) for weight, _ in found) < 1  # the rest is on [CLS] and [SEP]
+    for n, (_, lost) in enumerate(found):
+        without = expected(model, tokenizer, " ".join(words[:n] + words[n + 1 :]))[best]
+        got = float(lost.replace("−", "-"))
+        assert got == pytest.approx((share - without).item(), abs=0.0051)
+    page.locator(".words button", has_text="phone").click()
+    page.wait_for_function("document.querySelector('.words button:last-child').dataset.lost")
+    assert page.locator(".words button", has_text="phone").get_attribute("data-lost") == "–"
+
+
 def test_each_head_colours_the_words(page):
     def colours():
         return page.locator(".words button").evaluate_all(

@@ -1,5 +1,6 @@
 """The live figures in a real browser, from a file in a plain folder: by keyboard, mouse, finger."""
 
+import re
 from functools import partial
 
 import pytest
@@ -196,6 +197,22 @@ def test_a_query_stays_on_the_plane(open_page):
     assert asked(page).tolist() == [1, 0, 2]
 
 
+@pytest.mark.parametrize("where", ["query", "plane"])
+def test_names_of_keys_leave_one_another_free(open_page, where):
+    """Two keys of the plane are one point."""
+    names = KEYS.shape[0] if where == "query" else X.shape[0]
+    labels = open_page().locator(f".{where} svg > circle.key + text")
+    assert labels.count() == names
+    boxes = [labels.nth(n).bounding_box() for n in range(names)]
+    for n, one in enumerate(boxes):
+        for other in boxes[:n]:
+            gaps = [
+                max(one[at] - other[at] - other[size], other[at] - one[at] - one[size])
+                for at, size in (("x", "width"), ("y", "height"))
+            ]
+            assert max(gaps) > -2, (one, other)  # a box is higher than its letters
+
+
 def test_vectors_as_values_are_answered_by_a_vector(open_page):
     page = open_page()
     output = (X @ X[2]).softmax(dim=-1) @ X
@@ -212,12 +229,16 @@ MASKS = {
 }
 
 
+def masked_weights(allowed):
+    """What a mask makes of the scores, (T, T); a row without keys has none."""
+    scores = (X @ X.T * 2**-0.5).masked_fill(~allowed, -torch.inf)
+    return scores.softmax(dim=-1).nan_to_num()
+
+
 def assert_weighs(page, allowed):
     """The second grid has the weights of this mask."""
-    scores = (X @ X.T * 2**-0.5).masked_fill(~allowed, -torch.inf)
     shown = numbers(page, ".mask td:not(:has(button)):not(thead td)").view(5, 5)
-    expected = scores.softmax(dim=-1).nan_to_num()
-    torch.testing.assert_close(shown, expected, atol=0.0051, rtol=0)
+    torch.testing.assert_close(shown, masked_weights(allowed), atol=0.0051, rtol=0)
 
 
 def words(page):
@@ -247,13 +268,23 @@ def test_masks_in_both_conventions_by_finger(open_page):
     assert_weighs(page, ~MASKS["causal"])
     told = page.locator(".mask [role=status]")
     assert told.inner_text().startswith("Blocked everywhere: <b>.")
-    assert told.inner_text().endswith(
-        "layer gives zeros for it, nn.MultiheadAttention by default nan."
-    )
+    zeros = "layer gives zeros for it, nn.MultiheadAttention by default nan."
+    assert zeros in told.inner_text()
     page.get_by_label("True means").select_option(index=0)
     page.locator(".mask td button").first.tap()
     assert told.inner_text().startswith("Blocked everywhere: can.")
-    assert told.inner_text().endswith("The function gives zeros for it.")
+    assert "The function gives zeros for it." in told.inner_text()
+
+
+def test_padding_that_is_read_is_told(open_page):
+    page = open_page()
+    told = page.locator(".mask [role=status]")
+    assert told.inner_text() == "Each row shares a weight of 1 among the keys it may attend to."
+    page.get_by_label("True means").select_option(index=1)
+    most = masked_weights(~MASKS["both"])[:LENGTH, LENGTH:].sum(dim=-1).max().item()
+    assert f"Padding is read: it gets {most:.2f} of the weight of a word." in told.inner_text()
+    page.get_by_role("button", name="lengths").click()
+    assert "Padding" not in told.inner_text()
 
 
 def chosen(page):
@@ -318,14 +349,20 @@ def test_only_the_added_positions_change_with_the_place(open_page):
 def test_two_clocks_have_named_hands(open_page):
     page = open_page()
     assert page.locator(".turn .face").count() == 2
-    assert page.locator(".turn .legend").inner_text().startswith("query key A hand is")
+    assert page.locator(".turn .legend").inner_text().strip() == "query key"
 
     def arcs():
         ends = page.locator(".turn .arc").evaluate_all("all => all.map(e => e.getTotalLength())")
         return torch.tensor(ends)
 
     before = arcs()
+    told = page.locator(".turn p", has_text="These pairs give")
+    said = told.inner_text()
+    parts = [float(x) for x in re.findall(r"-?\d\.\d+", said.replace("−", "-"))]
+    assert sum(parts[:3]) == pytest.approx(parts[3])
+    assert parts[3] == numbers(page, ".turn tbody td:nth-child(2)")[0]
     slider(page, "turn", "query at place").fill("20")
+    assert told.inner_text() == said
     torch.testing.assert_close(arcs(), before, atol=0.05, rtol=0)  # both turned
     slider(page, "turn", "key, places").fill("3")
     assert (arcs() - before).abs().min() > 0.5

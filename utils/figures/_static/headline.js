@@ -68,6 +68,9 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
   const words = make("div", { className: "words" });
   const tokens = make("p", { className: "tokens", tabIndex: 0 }); // it scrolls, by keyboard too
   const told = set(make("p"), { role: "status" });
+  const key = make("p", {
+    textContent: "Under each word: its weight, and what the answer's probability loses without it.",
+  });
   const { whole, body } = table("What the text is about", ["class", "probability"]);
   const rows = classes.map((name) => {
     const cell = make("td", { className: "bar" });
@@ -77,10 +80,11 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
   const field = make("label", { className: "field" });
   field.append(make("span", { textContent: "Your text" }), input);
   const choice = make("label", {}, make("span", { textContent: "Colour by" }), which);
-  stage.append(make("div", {}, field, choice), make("div", {}, whole, told), words, tokens);
+  stage.append(make("div", {}, field, choice), make("div", {}, whole, told), key, words, tokens);
 
   let pieces = []; // of each word
   let out = new Set(); // numbers of the words that were taken out
+  let turn = 0; // what is weighed; what was weighed before stops
   function change() {
     pieces = splitWords(input.value)
       .slice(0, MOST)
@@ -131,10 +135,25 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
     const most = Math.max(...weights, 1e-9);
     [...words.children].forEach((button, n) => {
       button.style.setProperty("--share", weights[n] / most);
+      button.dataset.weight = out.has(n) ? "–" : two(weights[n] / chosen.length);
       set(button, { "aria-pressed": out.has(n), title: pieces[n].tokens.join(" ") });
     });
     tokens.textContent = `Tokens: ${left.join(" ") || "none"}`;
     told.textContent = say(shares);
+    takeOutEach(shares);
+  }
+  // What the answer loses without each word, one word after the other: the page stays quick.
+  async function takeOutEach(shares) {
+    const mine = ++turn;
+    const best = shares.indexOf(Math.max(...shares));
+    for (const [n, button] of [...words.children].entries()) {
+      if (n % 8 === 0) await new Promise((done) => setTimeout(done));
+      if (mine !== turn) return;
+      const without = new Set([...out, n]);
+      const lost = shares[best] - read(without).shares[best];
+      const isAnswered = !out.has(n) && leave(without).some(isKnown);
+      button.dataset.lost = isAnswered ? two(Math.round(100 * lost) / 100 + 0) : "–";
+    }
   }
   function say(shares) {
     const left = leave(out);

@@ -80,9 +80,17 @@ function mask(stage, { tokens, x, length }) {
     const output = blocks()
       ? "The course's layer gives zeros for it, nn.MultiheadAttention by default nan."
       : "The function gives zeros for it.";
-    told.textContent = empty.length
-      ? `Blocked everywhere: ${empty.join(", ")}. Such a row has no weights. ${output}`
-      : `Each row shares a weight of 1 among the keys that it may attend to.`;
+    const onPadding = tokens.slice(0, length).map((_, t) => {
+      const padding = [...weights.row(t)].slice(length);
+      return padding.reduce((sum, share) => sum + share, 0);
+    });
+    const most = Math.max(...onPadding);
+    const said = [];
+    if (empty.length)
+      said.push(`Blocked everywhere: ${empty.join(", ")}. Such a row has no weights. ${output}`);
+    if (most > 0) said.push(`Padding is read: it gets ${two(most)} of the weight of a word.`);
+    if (!said.length) said.push("Each row shares a weight of 1 among the keys it may attend to.");
+    told.textContent = said.join(" ");
   }
   update();
 }

@@ -24,10 +24,23 @@ function query(stage, { names, dims, keys, values, start, scale, low, high, unit
   draw(picture, "text", { x: 308, y: up(0) + 18, "text-anchor": "end" }, `${dims.at(-2)} →`);
   draw(picture, "text", { x: across(0) + 6, y: 16 }, `↑ ${dims.at(-1)}`);
   const place = (row) => ({ cx: across(row.at(-2)), cy: up(row.at(-1)) });
-  const dots = keys.map((row, s) => {
+  const sides = [[0, -1], [0, 1], [1, 0], [-1, 0]]; // of a name: over its dot, under it, beside it
+  const taken = keys.map((row) => Object.values(place(row)));
+  const grow = keys.map((row, s) => {
     const { cx, cy } = place(row);
+    const half = 4 * names[s].length; // of its name's width
+    const at = ([dx, dy]) => [cx + dx * (half + 16), cy + dy * 20];
+    const isFree = ([x, y]) =>
+      taken.every(([a, b]) => Math.abs(x - a) > half + 8 || Math.abs(y - b) > 14);
+    const side = sides.find((side) => isFree(at(side))) ?? sides[0];
+    taken.push(at(side));
     const dot = draw(picture, "circle", { cx, cy, class: "key" });
-    return { dot, cy, name: draw(picture, "text", { x: cx, "text-anchor": "middle" }, names[s]) };
+    const name = draw(picture, "text", { "text-anchor": "middle" }, names[s]);
+    const [dx, dy] = side;
+    return (r) => {
+      set(dot, { r });
+      set(name, { x: cx + dx * (r + half + 3), y: cy + dy * (r + 3) + (dy < 0 ? 0 : dy ? 10 : 5) });
+    };
   });
   const within = value.columns === dims.length && draw(picture, "path", { class: "within" });
   const arrow = draw(picture, "line", { x1: across(0), y1: up(0), class: "query" });
@@ -66,9 +79,7 @@ function query(stage, { names, dims, keys, values, start, scale, low, high, unit
       score.textContent = two(Math.round(100 * scores.data[s]) / 100); // no −0.00
       weight.textContent = two(share);
       weight.style.setProperty("--share", share);
-      const [{ dot, cy, name }, r] = [dots[s], 4 + 16 * Math.sqrt(share)];
-      set(dot, { r });
-      set(name, { y: cy - r - 3 });
+      grow[s](4 + 16 * Math.sqrt(share));
     });
     const { cx, cy } = place([...q.row(0)]);
     set(arrow, { x2: cx, y2: cy });

@@ -30,9 +30,9 @@ function turn(stage, { query, key, places, furthest }) {
     legend.append(`${name} `);
   });
   const shown = Math.min(half, 2); // the other clocks hardly move
-  legend.append("A hand is a pair of their numbers, turned by the place; arcs are angles between.");
-  if (half > shown) legend.append(` The other ${half - shown} pairs turn more slowly.`);
-  pane.append(legend);
+  const slower = half > shown ? ` The other ${half - shown} pairs turn more slowly.` : "";
+  const says = `Rotary: a hand is a pair of numbers, turned by the place; shaded is the angle between.${slower}`;
+  pane.append(legend, make("p", { textContent: says }));
   const wide = 320 / shown;
   const r = 58;
   const label = "Clocks with a hand of the query and one of the key, turned by their places.";
@@ -62,6 +62,9 @@ function turn(stage, { query, key, places, furthest }) {
     update();
   });
 
+  const sum = make("p");
+  pane.append(sum);
+
   const lines = Object.values(products);
   const offsets = Array.from({ length: 2 * furthest + 1 }, (_, n) => n - furthest);
   const every = lines.flatMap((product) =>
@@ -70,12 +73,14 @@ function turn(stage, { query, key, places, furthest }) {
   const [low, high] = [Math.min(0, ...every), Math.max(0, ...every)];
   const across = (t) => 34 + (276 * (t - at.min)) / places;
   const up = (y) => 160 - (150 * (y - low)) / (high - low);
-  const says = "The three products at every place of the query; the table has their numbers.";
-  const chart = draw(pane, "svg", { viewBox: "0 0 320 180", role: "img", "aria-label": says });
+  const described = "The three products at every place of the query; the table has their numbers.";
+  const chart = draw(pane, "svg", { viewBox: "0 0 320 180", role: "img", "aria-label": described });
   draw(chart, "line", { x1: 34, x2: 310, y1: up(0), y2: up(0), class: "axis" });
-  for (const y of [low, 0, high].filter((y) => !y || Math.abs(y) > 0.1 * (high - low)))
-    draw(chart, "text", { x: 26, y: up(y) + 4, "text-anchor": "end" }, sign(Math.round(y)));
-  draw(chart, "text", { x: 310, y: 177, "text-anchor": "end" }, "place of the query →");
+  const marks = new Set([Math.ceil(low), 0, Math.floor(high)]);
+  for (const y of [...marks].filter((y) => !y || Math.abs(y) > 0.1 * (high - low)))
+    draw(chart, "text", { x: 26, y: up(y) + 4, "text-anchor": "end" }, sign(y));
+  draw(chart, "text", { x: 34, y: 177 }, at.min);
+  draw(chart, "text", { x: 310, y: 177, "text-anchor": "end" }, `place of the query → ${at.max}`);
   const curves = lines.map((_, n) => ({
     line: draw(chart, "polyline", { class: `curve c${n}` }),
     dot: draw(chart, "circle", { r: 5, class: `c${n}` }),
@@ -111,8 +116,17 @@ function turn(stage, { query, key, places, furthest }) {
       const [from, to] = tips.map(([x, y]) => [x, y].map((one) => (20 * one) / Math.hypot(x, y)));
       const isAfter = from[0] * to[1] > from[1] * to[0]; // clockwise
       if (from.concat(to).every(Number.isFinite))
-        set(arc, { d: `M${from}A20 20 0 0 ${Number(isAfter)} ${to}` });
+        set(arc, { d: `M0 0L${from}A20 20 0 0 ${Number(isAfter)} ${to}Z` });
     });
+    const pairs = Array.from({ length: shown }, (_, i) =>
+      two(dot([both[0][i], both[0][i + half]], [both[1][i], both[1][i + half]])),
+    );
+    const total = two(products["rotary: both turned"](t, t + n));
+    const number = (text) => Number(text.replace("−", "-"));
+    const rest = two(pairs.reduce((left, pair) => left - number(pair), number(total)));
+    const others = half > shown ? `, the others ${rest}` : "";
+    const made = `These pairs give ${pairs.join(" and ")}${others}`;
+    sum.textContent = `${made}: together ${total}, wherever the query stands.`;
     told.textContent = `Query at ${t}, key at ${t + n}.`;
   }
   update();
