@@ -13,10 +13,19 @@ import torch
 from torch import Tensor
 
 from utils.attention import merge_attention, partial_attention
-from utils.checks.comparing import Code, FaultError, as_number, call, check, compare, normal
+from utils.checks.comparing import (
+    Code,
+    FaultError,
+    as_number,
+    call,
+    check,
+    compare,
+    compare_numbers,
+    normal,
+)
 from utils.checks.mistakes import soft
 
-__all__ = ["balanced_ring", "mean_gradient", "placed_all_reduce", "ring_of_parts"]
+__all__ = ["balanced_ring", "equal_tokens", "mean_gradient", "placed_all_reduce", "ring_of_parts"]
 
 PATIENCE = 5.0  # seconds that one waits for the others
 JUST_COME = "pass on what has just come, and not your own again."
@@ -183,6 +192,43 @@ def mean_gradient(function: Code) -> None:
                 ),
             }
             compare(result, weighed / total, f"the gradient in process {rank}", mistakes)
+
+
+@check
+def equal_tokens(function: Code) -> None:
+    """Check ``function(D, kv_dim, hidden)``: the tokens for which two cuts of a block send as much.
+
+    The block is that of a Llama: keys and values are ``kv_dim`` wide, and the feed-forward network
+    has three matrices of D by ``hidden``. The result is a number of tokens.
+    """
+    cases = []
+    for D, kv_dim, hidden in [(128, 64, 384), (64, 64, 128), (4096, 1024, 14336)]:
+        square, shared, network = 4 * D * D, 2 * D * (D + kv_dim), 3 * D * hidden
+        weights = shared + network
+        mistakes = {
+            "this is the block of the chapter, with 12 D² weights; count those of this one.": 3 * D,
+            "keys and values are kv_dim wide, not D.": (square + network) / (4 * D),
+            "the feed-forward network has three matrices, not two.": (
+                (shared + 2 * D * hidden) / (4 * D)
+            ),
+            "keys and values are kv_dim wide, and the feed-forward network has three matrices.": (
+                (square + 2 * D * hidden) / (4 * D)
+            ),
+            "the feed-forward network is missing: its weights have gradients, too.": (
+                shared / (4 * D)
+            ),
+            "the weights of the attention are missing.": network / (4 * D),
+            "half of it: the gradients go through an all-reduce, and that sends each number "
+            "twice.": weights / (8 * D),
+            "twice too many: heads need four all-reduces, two in the forward and two in the "
+            "backward pass, and each sends its numbers twice.": weights / (2 * D),
+            "heads need four all-reduces of (B, T, D), not one.": weights / D,
+            "this is for split weights, which are fetched twice as well.": 3 * weights / (8 * D),
+            "this is the number of weights; divide by what heads send for a token.": weights,
+        }
+        what = f"for D = {D}, kv_dim = {kv_dim}, hidden = {hidden}, the number of tokens"
+        cases.append((call(function, D, kv_dim, hidden), weights / (4 * D), what, mistakes))
+    compare_numbers(cases, atol=0.5)
 
 
 class _Group:

@@ -126,6 +126,10 @@ def weigh_by_tensors(gradient, n, all_reduce):
     return sums[:-1] / sums[-1]
 
 
+def weights_of(D, kv_dim, hidden):
+    return 2 * D * D + 2 * D * kv_dim + 3 * D * hidden
+
+
 RIGHT = {
     ch14.placed_all_reduce: [project, in_place],
     ch14.ring_of_parts: [ring, ring_of_one_tensor, gathered],
@@ -135,6 +139,11 @@ RIGHT = {
         lambda T, N: torch.stack([ring_positions(T, r, N, is_causal=True) for r in range(N)]),
     ],
     ch14.mean_gradient: [weigh, weigh_by_tensors],
+    ch14.equal_tokens: [
+        lambda *sizes: 2 * weights_of(*sizes) / (8 * sizes[0]),
+        lambda D, kv_dim, hidden: (D + kv_dim) / 2 + 3 * hidden / 4,
+        lambda *sizes: weights_of(*sizes) // (4 * sizes[0]),
+    ],
 }
 
 WRONG = {
@@ -198,5 +207,19 @@ WRONG = {
         (lambda g, n, add: add(g) / n, "not weighed, and divided by your own n"),
         (lambda g, n, add: g, "not added up: call all_reduce."),
         (lambda g, n, add: g * n / add(n), "on the gradient too"),
+    ],
+    ch14.equal_tokens: [
+        (lambda D, kv_dim, hidden: 3 * D, "the block of the chapter"),
+        (lambda D, kv_dim, hidden: weights_of(D, D, hidden) / (4 * D), "wide, not D"),
+        (lambda D, kv_dim, hidden: weights_of(D, kv_dim, hidden * 2 / 3) / (4 * D), "not two"),
+        (lambda D, kv_dim, hidden: weights_of(D, D, hidden * 2 / 3) / (4 * D), "kv_dim wide, and"),
+        (lambda D, kv_dim, hidden: weights_of(D, kv_dim, 0) / (4 * D), "network is missing"),
+        (lambda D, kv_dim, hidden: 3 * hidden / 4, "weights of the attention are missing"),
+        (lambda *sizes: weights_of(*sizes) / (8 * sizes[0]), "half of it"),
+        (lambda *sizes: weights_of(*sizes) / (2 * sizes[0]), "four all-reduces, two in"),
+        (lambda *sizes: weights_of(*sizes) / sizes[0], "not one"),
+        (lambda *sizes: 3 * weights_of(*sizes) / (8 * sizes[0]), "fetched twice as well"),
+        (weights_of, "this is the number of weights"),
+        (lambda D, kv_dim, hidden: D + hidden, "the number of tokens is 512; expected"),
     ],
 }
