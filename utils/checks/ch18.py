@@ -48,6 +48,9 @@ def top_p(function: Code) -> None:
             "these are sorted; every token keeps its place.": _shared(ordered, stays),
             "what is left does not sum to one: divide by its sum.": given * stays[back],
             "one token too many: stop once the sum is at least p.": _shared(given, longer[back]),
+            "a softmax of probabilities is flatter; divide what is left by its sum.": (
+                given.masked_fill(~stays[back], -torch.inf).softmax(-1)
+            ),
             "the least probable tokens are kept; keep the best.": _shared(given, least[back]),
             "nothing is left out.": given,
         }
@@ -126,6 +129,9 @@ def perplexity(function: Code) -> None:
             "nothing is shifted: logits t belong to token t + 1.": of(log_p, ids).mean().exp(),
             "shifted the wrong way: logits t belong to token t + 1.": (
                 of(log_p[:, 1:], ids[:, :-1]).mean().exp()
+            ),
+            "the last token is asked for the first; nobody knows what follows it.": (
+                of(log_p, ids.roll(-1, dims=1)).mean().exp()
             ),
             "each token's perplexity is averaged; average the losses first.": losses.exp().mean(),
             "each text's perplexity is averaged; average all losses first.": (

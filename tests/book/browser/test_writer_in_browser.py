@@ -275,7 +275,7 @@ def test_it_writes_by_keyboard_what_pytorch_writes(open_page, kept):
         wait_for_status(page, "Drawn: ")
     assert "probability 1.00" in told(page)
     caption = page.locator("caption").inner_text()
-    assert caption == f"The next token, behind {kept.vocabulary.name(expected[2])}"
+    assert caption == f"The next token, after {kept.vocabulary.name(expected[2])}"
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Space")
     wait_for_status(page, "a second")

@@ -36,7 +36,7 @@ def test_what_repeats_itself():
     least, most = ends.loc["as above: 0.8, 0.95"]
     assert (f"{least:.1f}", f"{most:.0f}") == ("0.3", "6")
     rest = ends.drop(["temperature 0.5", "as above: 0.8, 0.95"])
-    assert f"{rest['most'].max():.0f}" == "1"
+    assert f"{rest['most'].max():.1f}" == "1.1"
 
 
 def test_means_of_the_four_mixtures():
@@ -52,7 +52,7 @@ def test_two_blocks_can_copy_and_one_cannot():
     assert len(one) == len(two) == 8
     ends = [f"{of['second half'].iloc[i]:.1f}" for of in (one, two) for i in (0, -1)]
     assert ends == ["2.2", "2.8", "0.1", "2.1"]
-    assert f"{two['second half'].iloc[5]:.1f}" == "1.2"
+    assert [f"{two['second half'].iloc[n]:.1f}" for n in (5, 6)] == ["1.2", "2.0"]
     without = ["without first head", "without last head"]
     for of, ends in ((two, ["4.0", "7.2"]), (one, ["4.4", "4.8"])):  # chance is ln 32, 3.47
         assert [f"{of[without].min().min():.1f}", f"{of[without].max().max():.1f}"] == ends

@@ -238,11 +238,11 @@ function desk(stage, model, vocabulary, text) {
   const page = make("div", { className: "text", tabIndex: 0 }, given, added);
   set(page, { role: "group", "aria-label": "The text" });
   const told = set(make("p"), { role: "status" });
-  stage.append(pane, make("div", {}, whole), page, told);
+  stage.append(pane, page, make("div", {}, whole), told);
   const still = matchMedia("(prefers-reduced-motion: reduce)");
 
   let prompt = []; // ids
-  let written = []; // ids, behind the prompt
+  let written = []; // ids, after the prompt
   let turn = 0; // what was asked for last; what was asked for before stops
   let writing = null; // since when, and how many tokens
   let next = null; // the tokens that may come
@@ -262,7 +262,7 @@ function desk(stage, model, vocabulary, text) {
     if (model.ids.length !== prompt.length + written.length) return; // still reading
     next = nextTokens(model.scores, temperature.value, topP.value);
     if (writing && still.matches) return;
-    whole.caption.textContent = `The next token, behind ${vocabulary.name(model.ids.at(-1))}`;
+    whole.caption.textContent = `The next token, after ${vocabulary.name(model.ids.at(-1))}`;
     rows.forEach(({ name, cell }, n) => {
       const [id, chance] = [next.order[n], next.chances[next.order[n]]];
       name.textContent = vocabulary.name(id);

@@ -215,6 +215,10 @@ WRONG = {
         (lambda x, p: x * (by_places(x, p) > 0), "does not sum to one: divide"),
         (lambda x, p: by_count(x, p, more=2), "one token too many"),
         (lambda x, p: by_count(x, p, descending=False), "least probable tokens are kept"),
+        (
+            lambda x, p: x.masked_fill(by_places(x, p) == 0, -torch.inf).softmax(0),
+            "a softmax of probabilities is flatter",
+        ),
         (lambda x, p: x.clone(), "nothing is left out"),
         (lambda x, p: x.square(), "the result is wrong at"),
         (lambda x, p: None, "should be a tensor"),
@@ -237,6 +241,7 @@ WRONG = {
             "nothing is shifted",
         ),
         (lambda x, ids: F.cross_entropy(x[:, 1:].mT, ids[:, :-1]).exp(), "shifted the wrong way"),
+        (lambda x, ids: F.cross_entropy(x.mT, ids.roll(-1, 1)).exp(), "asked for the first"),
         (lambda x, ids: losses(x, ids).exp().mean(), "each token's perplexity is averaged"),
         (lambda x, ids: losses(x, ids).mean(1).exp().mean(), "each text's perplexity is averaged"),
         (lambda x, ids: losses(x, ids).mean(), "this is the mean loss"),
