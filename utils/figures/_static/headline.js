@@ -152,7 +152,7 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
       const without = new Set([...out, n]);
       const lost = shares[best] - read(without).shares[best];
       const isAnswered = !out.has(n) && leave(without).some(isKnown);
-      button.dataset.lost = isAnswered ? two(Math.round(100 * lost) / 100 + 0) : "–";
+      button.dataset.lost = isAnswered ? two(Math.round(100 * lost) / 100) : "–";
     }
   }
   function say(shares) {

@@ -118,15 +118,16 @@ function turn(stage, { query, key, places, furthest }) {
       if (from.concat(to).every(Number.isFinite))
         set(arc, { d: `M0 0L${from}A20 20 0 0 ${Number(isAfter)} ${to}Z` });
     });
+    // Rounded before they are added up, so that the reader's sum comes out.
+    const cents = (number) => Math.round(100 * number) / 100;
     const pairs = Array.from({ length: shown }, (_, i) =>
-      two(dot([both[0][i], both[0][i + half]], [both[1][i], both[1][i + half]])),
+      cents(dot([both[0][i], both[0][i + half]], [both[1][i], both[1][i + half]])),
     );
-    const total = two(products["rotary: both turned"](t, t + n));
-    const number = (text) => Number(text.replace("−", "-"));
-    const rest = two(pairs.reduce((left, pair) => left - number(pair), number(total)));
+    const total = cents(products["rotary: both turned"](t, t + n));
+    const rest = two(cents(pairs.reduce((left, pair) => left - pair, total)));
     const others = half > shown ? `, the others ${rest}` : "";
-    const made = `These pairs give ${pairs.join(" and ")}${others}`;
-    sum.textContent = `${made}: together ${total}, wherever the query stands.`;
+    const made = `These pairs give ${pairs.map(two).join(" and ")}${others}`;
+    sum.textContent = `${made}: together ${two(total)}, wherever the query stands.`;
     told.textContent = `Query at ${t}, key at ${t + n}.`;
   }
   update();
