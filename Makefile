@@ -11,10 +11,13 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 BIN := $(VENV)/bin
 # Errors only: some set-ups make pip print a hundred warnings that ask for nothing.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# Two workers of one thread each; what shares a browser stays on one of them.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+FAST := not slow and not processes and not browser and not ebook and not colab
 PINS := requirements.txt constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf epub test test-anywhere lint notebooks bench train-writer train-heads serve constraints clean
+.PHONY: help book pdf epub test test-all test-anywhere lint notebooks bench train-writer train-heads serve constraints clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -29,10 +32,13 @@ pdf: book $(VENV)/.ebook ## the whole book as one PDF (PAPER=Letter: on Letter);
 epub: book $(VENV)/.ebook ## the whole book as one EPUB
 	$(BIN)/python -m tools.ebook epub
 
-test: lint ## lint, then every test
-	$(BIN)/python -m pytest
+test: lint ## lint, then the fast tests: two minutes
+	$(PYTEST) -m "$(FAST)"
 
-test-anywhere: $(BIN)/python ## the tests without the slow ones, in a dozen surroundings: half an hour
+test-all: test book $(VENV)/.appendix ## then all others: slow, processes, Chromium, EPUB, Colab: a quarter of an hour
+	BOOK_HTML=_build/html $(PYTEST) -m "not ($(FAST))"
+
+test-anywhere: $(BIN)/python ## the fast tests in eight surroundings, one after another: half an hour
 	$(BIN)/python -m tools.anywhere
 
 lint: $(VENV)/.dev ## format, lint, imports, types, spelling, workflows
@@ -67,7 +73,7 @@ serve: book ## build the book and serve it at http://localhost:8000
 constraints: | $(BIN)/python ## pin all requirements anew, for every Python and platform
 	$(PIP) uv
 	grep -v '^-' requirements.txt | $(BIN)/uv pip compile --quiet --upgrade --universal \
-		--python-version 3.11 --all-extras --no-annotate \
+		--python-version 3.11 --fork-strategy fewest --all-extras --no-annotate \
 		--custom-compile-command "make constraints" - pyproject.toml -o constraints.txt
 
 clean: ## remove the environment, the book and caches

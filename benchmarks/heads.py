@@ -19,11 +19,12 @@ from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
 from benchmarks.writer import half_precision
+from tools.stamp import code_hash
 from utils.data import BytePairs, package_versions
 from utils.heads import at_offset, same_token
 from utils.models import GapFiller, as_read, join_texts
 from utils.models.gap_filler import SIZES
-from utils.training import code_hash, cut_pieces, linear_rate, piece_starts, train_epochs
+from utils.training import cut_pieces, linear_rate, piece_starts, train_epochs
 
 NAME = "04-heads"
 SETTINGS: dict[str, Any] = {

@@ -39,7 +39,7 @@ def load_pairs(source: str = "en", target: str = "de") -> dict[str, Pairs]:
     ValueError
         if a split or a language is not there, or a sentence is empty
     """
-    place = os.environ.get("MULTI30K") or HUB_NAME
+    place = os.path.expanduser(os.environ.get("MULTI30K") or HUB_NAME)  # a shell may leave the ~
     try:
         loaded = load_dataset(place)
     except Exception as error:  # of a dozen kinds, from four libraries

@@ -20,8 +20,9 @@ from benchmarks.multi30k import Pairs, score
 from benchmarks.resumable import Training
 from benchmarks.subwords import PairOfIds, Subwords, encode_pairs, length_batches, pad
 from benchmarks.translators import Translator, as_ours, build
+from tools.stamp import code_hash
 from utils.models import Transformer, beam_search, greedy
-from utils.training import code_hash, translation_loss
+from utils.training import translation_loss
 from utils.training.group import from_all, own_share, place
 
 # What is not the same on a processor and on a GPU. Those for a GPU were chosen, and not tried yet.

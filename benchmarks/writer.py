@@ -17,13 +17,13 @@ from torch import Tensor, nn
 
 from benchmarks import report
 from benchmarks.resumable import Training, lower_precision
+from tools.stamp import code_hash
 from utils.data import END_OF_TEXT, BytePairs, longest_copies, package_versions
 from utils.files import replacing
 from utils.models import LanguageModel, NGramModel, compressed_bits, join_texts, write
 from utils.models.writer import SIZES
 from utils.training import (
     bits_per_byte,
-    code_hash,
     cut_pieces,
     language_loss,
     language_nats,

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 @pytest.mark.parametrize("turn", ["first", "second"])
 def test_every_test_begins_at_the_seed_of_the_run(turn, seed):
-    drawn = torch.rand(3), random.random(), np.random.rand()  # noqa: NPY002
     expected = torch.rand(3, generator=torch.Generator().manual_seed(seed))
-    assert torch.equal(drawn[0], expected)
-    assert drawn[1] == random.Random(seed).random()
-    assert drawn[2] == np.random.RandomState(seed % 2**32).rand()
+    assert torch.equal(torch.rand(3), expected)
+    assert random.random() == random.Random(seed).random()
+    assert np.random.rand() == np.random.RandomState(seed % 2**32).rand()  # noqa: NPY002
 
 
 def test_every_example_begins_at_the_same_numbers():

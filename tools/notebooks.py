@@ -3,8 +3,10 @@
 python -m tools.notebooks execute [--all] [NAME ...]
     Run each chapter that is stale, or all of them, or those whose file names start with a NAME,
     from top to bottom in a fresh kernel. A chapter is written, whole and stamped, only if every
-    cell succeeded and no output gives away a path of the machine or the text of an article. How
-    long it took is noted, and the book's page of measurements, which says so, written anew.
+    cell succeeded, every claim about it (tests/claims) holds, and no output gives away a path of
+    the machine or the text of an article. How long it took is noted, and the book's page of
+    measurements, which says so, written anew. Where the claims alone have changed, the chapter is
+    run for them, and its outputs stay as they are.
 
 python -m tools.notebooks check [NAME ...]
     Say what is wrong with the chapters as they are.
@@ -13,10 +15,13 @@ python -m tools.notebooks check [NAME ...]
 from __future__ import annotations
 
 import argparse
+import copy
+import json
 import os
 import re
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +30,12 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from tools.claims import claims_file
 from tools.leaks import news_articles
-from tools.problems import malformed, problems, quotations
-from tools.stamp import code_cells, make_stamp
-from utils.checks.claims import STRICT, ClaimError
+from tools.problems import malformed, other_claims, problems, quotations
+from tools.stamp import code_cells, hashes, kept_code
 from utils.files import replacing
+from utils.training.experiments import KEPT_CODE
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 6 * 3600  # seconds for one cell: a chapter without its kept results runs for long
@@ -49,6 +55,7 @@ DATA_WORD = (
     "import sys; news = getattr(sys.modules.get('utils.data'), 'NEWS', None); "
     "print(getattr(news, 'source', None) or 'none')"
 )
+FAILED = "from tools.claims import FAILED; print('\\n'.join(FAILED))"
 
 
 def chapters(names: list[str], root: Path = ROOT) -> list[Path]:
@@ -63,15 +70,16 @@ def chapters(names: list[str], root: Path = ROOT) -> list[Path]:
 
 
 def execute(path: Path, root: Path = ROOT) -> str:
-    """Run one chapter and write it back; give the word for the data that it used.
+    """Run one chapter and its claims and write it back; give the word for the data that it used.
 
-    Raises SystemExit, and writes nothing, if a cell fails or an output may not be published.
+    Raises SystemExit, and writes nothing, if a cell or a claim fails or an output may not be
+    published.
     """
     nb = nbformat.read(path, as_version=4)
-    word = run(nb, path)
+    word = run(nb, path, root)
     for cell in code_cells(nb):
         tidy(cell)
-    nb.metadata.update(METADATA, course=make_stamp(nb, word, root))
+    nb.metadata.update(METADATA, course={"data": word, **hashes(nb, path.stem, root)})
     found = malformed(nb, path.name)
     if word == "news":
         found += quotations(nb, path.name, news_articles())
@@ -81,8 +89,17 @@ def execute(path: Path, root: Path = ROOT) -> str:
     return word
 
 
-def run(nb: NotebookNode, path: Path) -> str:
-    """Execute all cells in a fresh kernel; give the word for the data that they used."""
+def ask_claims(path: Path, root: Path = ROOT) -> str:
+    """Run one chapter for its claims alone: of the file, only the stamp of the claims changes."""
+    nb = nbformat.read(path, as_version=4)
+    word = run(copy.deepcopy(nb), path, root)
+    nb.metadata.course["claims"] = hashes(nb, path.stem, root)["claims"]
+    write(nb, path)
+    return word
+
+
+def run(nb: NotebookNode, path: Path, root: Path) -> str:
+    """Execute all cells in a fresh kernel, then the claims; give the word for the data used."""
     client = NotebookClient(
         nb,
         timeout=TIMEOUT,
@@ -91,30 +108,32 @@ def run(nb: NotebookNode, path: Path) -> str:
         extra_arguments=["--log-level=ERROR"],  # a kernel of our own need not warn of TCP
         resources={"metadata": {"path": str(path.parent)}},
     )
-    question = nbformat.v4.new_code_cell(DATA_WORD)
-    number = 0
+    claims = claims_file(path.stem, root)
+    kept = json.dumps(kept_code(nb, root)) if any("run_all" in c.source for c in nb.cells) else "{}"
+
+    def ask(source: str) -> str:
+        """Execute what is not saved; give what it prints."""
+        nb.cells.append(nbformat.v4.new_code_cell(source))
+        client.execute_cell(nb.cells[-1], len(nb.cells) - 1, store_history=False)
+        return "".join(output.get("text", "") for output in nb.cells.pop().outputs).strip()
+
+    where = ""
     try:
-        with client.setup_kernel(env={**os.environ, STRICT: "1"}):
+        with client.setup_kernel(env={**os.environ, KEPT_CODE: kept}):
             for number, cell in enumerate(nb.cells, start=1):
+                where = f"{path.name}, cell {number}"
                 client.execute_cell(cell, number - 1)
-            nb.cells.append(question)
-            client.execute_cell(question, number, store_history=False)
+            where, failed = claims.name, ""
+            if claims.is_file():
+                ask(f"__import__('sys').path.insert(0, {str(ROOT)!r})")
+                ask(claims.read_text(encoding="utf-8"))
+                failed = ask(FAILED)
+            word = ask(DATA_WORD)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        where = f"{path.name}, cell {number}"
-        if isinstance(error, CellExecutionError) and error.ename == ClaimError.__name__:
-            said = sentence_above(nb, number - 1)
-            raise SystemExit(f"{where}: the text says “{said}”, but {error.evalue}.") from None
         raise SystemExit(f"{where} failed, so the chapter was not written:\n{error}") from None
-    return str(nb.cells.pop().outputs[0].text).strip()
-
-
-def sentence_above(nb: NotebookNode, index: int) -> str:
-    """Give the paragraph that a claim is about: the last one of the text above its cell."""
-    for cell in reversed(nb.cells[:index]):
-        if cell.cell_type == "markdown":
-            paragraph = re.split(r"\n[>\s]*\n", cell.source.strip())[-1]
-            return " ".join(re.sub(r"(?m)^>\s?|\*\*|`", "", paragraph).split())
-    return ""
+    if failed:
+        raise SystemExit(f"{path.name} was not written. In {claims.name}:\n{failed}")
+    return word
 
 
 def tidy(cell: NotebookNode) -> None:
@@ -150,10 +169,11 @@ def write(nb: NotebookNode, path: Path) -> None:
         half.write_text(nbformat.writes(nb) + "\n", encoding="utf-8")
 
 
-def execute_all(paths: list[Path]) -> None:
+def execute_all(paths: list[Path], claims_alone: Collection[Path] = ()) -> None:
     """Execute chapters one after the other, and note how long each took, also before a failure.
 
-    The book's page of measurements, which says so, is drawn once, at the end.
+    Of those in ``claims_alone`` only the claims are asked. The book's page of measurements, which
+    says how long, is drawn once, at the end.
     """
     from benchmarks import chapters as times
     from benchmarks import page  # not above: they draw, and a check need not wait for it
@@ -164,6 +184,9 @@ def execute_all(paths: list[Path]) -> None:
     try:
         for path in paths:
             print(f"{path.stem}:", end=" ", flush=True)
+            if path in claims_alone:
+                print(f"its claims hold, data: {ask_claims(path)}", flush=True)
+                continue
             start = time.perf_counter()
             word = execute(path)
             seconds = time.perf_counter() - start
@@ -190,9 +213,15 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.command == "execute" and (asked.names or asked.all):
         execute_all(paths)
         return
-    found = {path: problems(nbformat.read(path, as_version=4), path.name, ROOT) for path in paths}
+    books = {path: nbformat.read(path, as_version=4) for path in paths}
+    found = {path: problems(nb, path.name, ROOT) for path, nb in books.items()}
     if asked.command == "execute":
-        execute_all([path for path in paths if found[path]])
+        claims_alone = {
+            path
+            for path, nb in books.items()
+            if found[path] and found[path] == other_claims(nb, path.name, ROOT)
+        }
+        execute_all([path for path in paths if found[path]], claims_alone)
     elif any(found.values()):
         sys.exit("\n".join(problem for each in found.values() for problem in each))
 

@@ -11,16 +11,8 @@ from nbformat import NotebookNode
 
 from tools.leaks import article_runs, machine_path, output_texts
 from tools.page.cells import FOLDED, title
-from tools.stamp import (
-    cells_hash,
-    code_cells,
-    kept_results,
-    outputs_hash,
-    results_hashes,
-    utils_hashes,
-)
+from tools.stamp import cell_source, code_cells, file_hashes, hashes, kept_code
 from utils.data import NEWS
-from utils.training.reach import cells_source
 
 MAX_LINES = 30  # of one code cell, imports aside
 PHONE = 350  # pixels that a figure has on a screen of 390
@@ -31,6 +23,7 @@ def problems(nb: NotebookNode, name: str, root: Path) -> list[str]:
     """List what is wrong with a chapter; all but quotations, for which the articles are needed."""
     return [
         *stale(nb, name, root),
+        *other_claims(nb, name, root),
         *old_results(nb, name, root),
         *not_the_news(nb, name),
         *malformed(nb, name),
@@ -39,29 +32,36 @@ def problems(nb: NotebookNode, name: str, root: Path) -> list[str]:
 
 def stale(nb: NotebookNode, name: str, root: Path) -> list[str]:
     """List what changed since the chapter was executed."""
-    again = f"run `make notebooks CHAPTERS={name.removesuffix('.ipynb')}`."
+    chapter = name.removesuffix(".ipynb")
+    again = f"run `make notebooks CHAPTERS={chapter}`."
     if not (old := nb.metadata.get("course")):
         return [f"{name}: it has no stamp, so it was never executed as a whole; {again}"]
+    now = hashes(nb, chapter, root)
     found = []
-    if old.get("cells") != cells_hash(nb):
+    if old.get("cells") != now["cells"]:
         found.append(f"{name}: its code cells changed after it was executed; {again}")
-    if old.get("outputs") != outputs_hash(nb):
+    if old.get("outputs") != now["outputs"]:
         found.append(f"{name}: its outputs are not those of its last whole execution; {again}")
-    for kind, now in (("utils", utils_hashes(nb, root)), ("results", results_hashes(nb, root))):
-        before = old.get(kind, {})
-        changed = sorted(m for m in now.keys() | before.keys() if now.get(m) != before.get(m))
-        if changed:
-            which = ", ".join(m if kind == "utils" else f"results/{m}" for m in changed)
-            found.append(f"{name}: {which} changed after it was executed; {again}")
+    before, after = old.get("files", {}), now["files"]
+    if changed := [f for f in sorted({*before, *after}) if before.get(f) != after.get(f)]:
+        found.append(f"{name}: {', '.join(changed)} changed after it was executed; {again}")
     return found
+
+
+def other_claims(nb: NotebookNode, name: str, root: Path) -> list[str]:
+    """Say if the claims about a chapter changed since they were last asked."""
+    chapter = name.removesuffix(".ipynb")
+    if nb.metadata.get("course", {}).get("claims") == hashes(nb, chapter, root)["claims"]:
+        return []
+    return [f"{name}: its claims changed; run `make notebooks CHAPTERS={chapter}` to ask them."]
 
 
 def old_results(nb: NotebookNode, name: str, root: Path) -> list[str]:
     """List the kept results that were made by other code than the chapter's."""
     found = []
-    for file, code in kept_results(nb, root).items():
-        path = root / "notebooks" / file
-        if path.is_file() and f"# code {code}\n" not in path.read_text(encoding="utf-8"):
+    current = {f"# code {function} {code}" for function, code in kept_code(nb, root).items()}
+    for file in file_hashes(nb, root):
+        if file.endswith(".csv") and (root / file).read_text().partition("\n")[0] not in current:
             found.append(
                 f"{name}: {file} was made by other code than what the chapter runs now; see with "
                 f"`RECHECK=1 make notebooks CHAPTERS={name.removesuffix('.ipynb')}` whether it "
@@ -107,7 +107,7 @@ def quotations(nb: NotebookNode, name: str, articles: list[str]) -> list[str]:
 
 def _in_code_cell(cell: NotebookNode) -> list[str]:
     found = []
-    lines = len(cell.source.splitlines()) - _import_lines(cell.source)
+    lines = len(cell.source.splitlines()) - _import_lines(cell_source(cell))
     if not cell.source.strip():
         found.append("it is empty; delete it.")
     if lines > MAX_LINES:
@@ -123,7 +123,7 @@ def _in_code_cell(cell: NotebookNode) -> list[str]:
 
 
 def _import_lines(source: str) -> int:
-    tree = ast.parse(cells_source([source]))
+    tree = ast.parse(source)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     return sum(node.end_lineno - node.lineno + 1 for node in imports if node.end_lineno)
 

@@ -1,25 +1,52 @@
 """The stamp of a chapter: what its outputs were made from.
 
 It stands in the notebook's metadata under ``course``: the word for the data that was used, and
-hashes of the code cells, of the outputs, of each definition in ``utils`` that the cells reach and
-of each file of kept results that they name.
+hashes of the code cells, of the outputs, of the claims, of each file of kept results, and of each
+file of ours that the cells import, directly or through others. A hash leaves out what does not
+run: comments, docstrings, annotations, the words of an error. An import counts wherever it stands,
+in a string and in a ``%%writefile`` cell too. A package only hands names on: of
+``from utils.attention import causal_mask`` the file that has ``causal_mask`` counts. A file of
+``_static`` that a module names, such as the script of a live figure, counts with the module.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import html
+import inspect
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 
-from tools.leaks import output_texts
-from utils.training.reach import cells_source, digest, reached
+from tools.claims import claims_file
+
+PACKAGES = ("utils", "benchmarks")
+SILENT = {"ctx", "kind", "returns", "annotation"}  # fields of a syntax tree that do not run
+KEPT = re.compile(r"\bresults/[\w-]+\.(?:csv|json)")
+
+
+def hashes(nb: NotebookNode, chapter: str, root: Path) -> dict[str, Any]:
+    """Hash what a chapter is made from, and what came out."""
+    claims = claims_file(chapter, root)
+    return {
+        "cells": digest([cell.source for cell in code_cells(nb)]),
+        "claims": file_hash(claims) if claims.is_file() else "",
+        "files": file_hashes(nb, root),
+        "outputs": digest([cell.outputs for cell in code_cells(nb)]),
+    }
+
+
+def file_hashes(nb: NotebookNode, root: Path) -> dict[str, str]:
+    """Hash each file that a chapter imports, and each file of kept results that it names."""
+    program = _program(nb)
+    results = (root / "notebooks" / name for name in sorted(set(KEPT.findall(program))))
+    files = [file for file in (*imported(program, root), *results) if file.is_file()]
+    return {str(file.relative_to(root)): file_hash(file) for file in files}
 
 
 def code_cells(nb: NotebookNode) -> list[NotebookNode]:
@@ -27,87 +54,186 @@ def code_cells(nb: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in nb.cells if cell.cell_type == "code"]
 
 
-def make_stamp(nb: NotebookNode, data: str, root: Path) -> dict[str, Any]:
-    """Say what the outputs of this notebook were made from; ``data`` names the corpus used."""
-    return {
-        "cells": cells_hash(nb),
-        "data": data,
-        "outputs": outputs_hash(nb),
-        "results": results_hashes(nb, root),
-        "utils": utils_hashes(nb, root),
-    }
+def _program(nb: NotebookNode) -> str:
+    return "\n".join(map(cell_source, code_cells(nb)))
 
 
-def cells_hash(nb: NotebookNode) -> str:
-    """Hash the sources of the code cells."""
-    return _sha256([cell.source for cell in code_cells(nb)])
+def cell_source(cell: NotebookNode) -> str:
+    """Write a code cell as Python: a file that it writes is a string, IPython's lines are left."""
+    if cell.source.startswith("%%writefile"):
+        return repr(cell.source.partition("\n")[2])
+    return re.sub(r"(?m)^(\s*)[%!].*", r"\1pass", cell.source)
 
 
-def outputs_hash(nb: NotebookNode) -> str:
-    """Hash the outputs of the code cells, with their metadata."""
-    return _sha256([cell.outputs for cell in code_cells(nb)])
+def digest(value: Any) -> str:
+    """Hash a value of lists, dicts and words."""
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def results_hashes(nb: NotebookNode, root: Path) -> dict[str, str]:
-    """Hash each file in ``notebooks/results`` that the code cells name."""
-    sources = "\n".join(cell.source for cell in code_cells(nb))
-    names = sorted(set(re.findall(r"\bresults/([\w-]+\.(?:csv|json))", sources)))
-    files = {name: root / "notebooks" / "results" / name for name in names}
-    return {
-        name: hashlib.sha256(file.read_bytes()).hexdigest()
-        for name, file in files.items()
-        if file.is_file()
-    }
+def file_hash(file: Path) -> str:
+    """Hash a file; of a Python file, what of it runs."""
+    text = file.read_bytes().decode(errors="replace")
+    return _source_hash(text) if file.suffix == ".py" else digest(text)
 
 
-def utils_hashes(nb: NotebookNode, root: Path) -> dict[str, str]:
-    """Hash each function, class and value of ``utils`` that the code cells reach."""
-    cells = code_cells(nb)
-    shown = "\n".join(html.unescape(text) for cell in cells for text in output_texts(cell))
-    found = reached(cells_source(cell.source for cell in cells), root, shown=shown)
-    return {name: value for name, value in found.items() if name.startswith("utils.")}
+@cache
+def _source_hash(source: str) -> str:
+    return digest(code(ast.parse(source)))
 
 
-def kept_results(nb: NotebookNode, root: Path) -> dict[str, str]:
-    """Hash what each file of kept results was made by: the function given to ``run_all``.
+def code(node: Any, is_message: bool = False) -> str:
+    """Write down what runs of a syntax tree, the same in every version of Python."""
+    if isinstance(node, list):
+        return ",".join(code(item, is_message) for item in node)
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    if isinstance(node, ast.Constant) and is_message and isinstance(node.value, str):
+        return ""
+    if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str):
+        return ""  # a docstring
+    if isinstance(node, ast.Call):
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        is_message = is_message or called.endswith(("Error", "Exit"))
+    is_message = is_message or isinstance(node, ast.Raise)
+    parts = [
+        f"{name}={code(value, is_message)}"
+        for name, value in ast.iter_fields(node)
+        if value not in (None, []) and (name not in SILENT or isinstance(node, ast.AnnAssign))
+    ]
+    return f"{type(node).__name__}({' '.join(parts)})"
 
-    As ``run_all`` does where it runs, it takes the cells up to the call that names the file.
+
+def imported(source: str, root: Path) -> list[Path]:
+    """Give the files of ours that a source imports, directly or through others."""
+    found: set[Path] = set()
+    waiting = [*_imports(source, root, root)]
+    while waiting:
+        if (file := waiting.pop()) not in found:
+            found.add(file)
+            if file.suffix == ".py":
+                waiting += _imports(file.read_text(encoding="utf-8"), root, file.parent)
+    return sorted(found)
+
+
+@cache
+def _imports(source: str, root: Path, folder: Path) -> tuple[Path, ...]:
+    """Give the files that a source in a folder names itself."""
+    found: list[Path] = []
+    for node in ast.walk(_tree(source)):
+        match node:
+            case ast.Import(names):
+                found += [file for alias in names for file in _files(alias.name, root)]
+            case ast.ImportFrom(module=str(package), names=names):
+                found += [f for alias in names for f in _files(f"{package}.{alias.name}", root)]
+            case ast.Constant(value=str(text)) if "import " in text and "\n" in text:
+                found += _imports(text, root, folder)
+            case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.-]+\.\w+", text):
+                found += [file for file in [folder / "_static" / text] if file.is_file()]
+    return tuple(found)
+
+
+def _files(path: str, root: Path) -> Iterator[Path]:
+    """Follow a dotted path to the file that has what it names."""
+    package, _, name = path.rpartition(".")
+    if path.partition(".")[0] not in PACKAGES:
+        return
+    for dotted in (path, package):
+        file = root.joinpath(*dotted.split(".")).with_suffix(".py")
+        if file.is_file():
+            yield file
+            return
+    whole, around = (root.joinpath(*d.split("."), "__init__.py") for d in (path, package or "."))
+    if whole.is_file():
+        yield whole
+    elif around.is_file():
+        handed = [
+            f"{node.module}.{alias.name}"
+            for node in ast.walk(_tree(around.read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if (alias.asname or alias.name) == name
+        ]
+        for target in handed:
+            yield from _files(target, root)
+        if not handed:
+            yield around
+
+
+@cache
+def _tree(source: str) -> ast.Module:
+    """Parse a source; a text that is no Python imports nothing."""
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def code_hash(*things: Any) -> str:
+    """Hash the files in which functions or classes stand, and what these import."""
+    root = Path(__file__).resolve().parents[1]
+    files = {Path(inspect.getfile(thing)) for thing in things}
+    for file in [*files]:
+        files |= {*imported(file.read_text(encoding="utf-8"), root)}
+    return digest(sorted(map(file_hash, files)))
+
+
+def kept_code(nb: NotebookNode, root: Path) -> dict[str, str]:
+    """Hash what each function of a chapter runs, for the results that ``run_all`` keeps.
+
+    That is each statement of the cells that binds a name in it, or a name in one of these, and the
+    files that they import.
     """
-    cells = [cells_source([cell.source]) for cell in code_cells(nb)]
-    found: dict[str, str] = {}
-    for number, cell in enumerate(cells):
-        if "run_all(" in cell:
-            program = "\n".join(cells[: number + 1])
-            for file, run in _runs(ast.parse(cell), ast.parse(program)):
-                if file not in found:
-                    found[file] = digest(reached(program, root, [run]))
+    statements = _statements(_program(nb))
+    found = {}
+    for name in {name for *_, name in statements if name}:
+        names, reached = {name}, set[int]()
+        while more := {n for n, (bound, *_) in enumerate(statements) if bound & names} - reached:
+            reached |= more
+            names = names.union(*(statements[n][1] for n in more))
+        parts = [statements[n] for n in sorted(reached)]
+        files = imported("\n".join(imports for *_, imports, _ in parts), root)
+        found[name] = digest([*(ran for _, _, ran, *_ in parts), *map(file_hash, files)])
     return found
 
 
-def _runs(cell: ast.Module, program: ast.Module) -> Iterator[tuple[str, str]]:
-    """Give the files that the calls of ``run_all`` in a cell keep, each with the run's name."""
-    for call in ast.walk(cell):
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "run_all":
-            for keyword in call.keywords:
-                value = keyword.value
-                if keyword.arg is None and isinstance(value, ast.Name):  # **KEPT
-                    value = _entry(program, value.id, "file")
-                elif keyword.arg != "file":
-                    continue
-                if isinstance(value, ast.Constant):
-                    yield str(value.value), ast.unparse(call.args[0])
+@cache
+def _statements(program: str) -> list[tuple[set[str], set[str], str, str, str]]:
+    """Give what each statement binds, what it reads, its code, its imports, its function's name."""
+    return [
+        (
+            _bound(s),
+            _read(s),
+            code(s),
+            text if "import " in (text := ast.unparse(s)) else "",
+            s.name if isinstance(s, ast.FunctionDef) else "",
+        )
+        for s in _tree(program).body
+    ]
 
 
-def _entry(program: ast.Module, name: str, key: str) -> ast.expr:
-    """Give what a dict of this name, written out in the program, holds under a key."""
-    for statement in program.body:
-        match statement:
-            case ast.Assign([ast.Name(target)], ast.Dict(keys, values)) if target == name:
-                for at, value in zip(keys, values, strict=True):
-                    if isinstance(at, ast.Constant) and at.value == key:
-                        return value
-    return ast.Name(name)
+def _bound(statement: ast.stmt) -> set[str]:
+    """Name what a statement of the top level binds, or changes by an item or an attribute."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    bound = _names(statement, ast.Store)
+    for node in ast.walk(statement):
+        if isinstance(node, ast.alias):
+            bound.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            bound |= _names(node.value, ast.Load)
+    return bound
 
 
-def _sha256(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+def _read(statement: ast.stmt) -> set[str]:
+    """Name what a statement reads; what is local to a function it binds itself."""
+    read = _names(statement, ast.Load)
+    if isinstance(statement, ast.FunctionDef):
+        read -= _names(statement, ast.Store)
+        read -= {node.arg for node in ast.walk(statement) if isinstance(node, ast.arg)}
+    return read
+
+
+def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, context)}

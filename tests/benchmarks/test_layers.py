@@ -1,18 +1,21 @@
-"""Layers are compared only if they are the same function, and the work is counted right."""
+"""Layers are compared only if they are the same function, and a peer is one entry."""
 
 import dataclasses
+import re
+import tomllib
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import torch
 
 from benchmarks import layers, parts, peers, report
-from benchmarks.cases import CASES, QUICK_CASES, Case
+from benchmarks.cases import QUICK_CASES, Case
 from benchmarks.layers import compare_layers
 from utils.measure import Peak
 
-CPU = torch.device("cpu")
-PEAK = Peak(flops=1e9, bytes=1e9)
+ROOT = Path(__file__).resolve().parents[2]
+CPU, PEAK = torch.device("cpu"), Peak(flops=1e9, bytes=1e9)
 SELF, CAUSAL, FEW = QUICK_CASES
 
 
@@ -27,102 +30,48 @@ def everything():
 
 def test_operations_by_hand():
     # Four projections of 2 tokens, 4 to 4, and two products of 2 × 2 pairs over 4 dimensions.
-    assert Case(1, 2, 2, 4, 2).flops(backward=False) == 2 * (4 * 2 * 4 * 4 + 2 * 2 * 2 * 4)
-    assert Case(3, 2, 2, 4, 2).flops(backward=True) == 3 * 3 * Case(1, 2, 2, 4, 2).flops(False)
-
-
-def test_a_causal_case_counts_the_pairs_that_are_allowed():
-    # Token 1 attends to one key and token 2 to two: 3 pairs in place of 4.
+    plain = 2 * (4 * 2 * 4 * 4 + 2 * 2 * 2 * 4)
+    assert Case(1, 2, 2, 4, 2).flops(backward=False) == plain
+    assert Case(3, 2, 2, 4, 2).flops(backward=True) == 3 * 3 * plain
+    # Causal, token 1 attends to one key and token 2 to two: 3 pairs in place of 4.
     assert Case(1, 2, 2, 4, 2, causal=True).flops(False) == 2 * (4 * 2 * 4 * 4 + 2 * 3 * 4)
-
-
-def test_with_few_queries_the_cheaper_order_counts():
     # One query: projected, brought to the keys and back, and projected: four products 4 × 4. Then
     # scores and mixture of 100 keys with 4 dimensions for each of 2 heads.
     assert Case(1, 1, 100, 4, 2).flops(False) == 2 * (4 * 4 * 4 + 2 * 100 * 4 * 2)
 
 
-def test_the_shapes_of_the_benchmark():
-    names = [case.name for case in CASES]
-    assert len(set(names)) == len(names)
-    assert names[0] == "(32, 512, 64, 8)"
-    assert "(4, 1024, 768, 12) causal" in names
-    assert "(32, 1 of 512, 64, 8)" in names
-    assert names[-5:] == [f"(1, 1 of {S}, 512, 8)" for S in (512, 1024, 2048, 4096, 8192)]
-
-
 def test_every_layer_is_the_same_function_as_pytorchs(everything):
-    rows, _ = everything
+    rows, notes = everything
     assert rows["difference"].max() < 1e-5
     assert set(rows["case"]) == {case.name for case in QUICK_CASES}
     for _, group in rows.groupby(["case", "pass"]):
         assert {"floor", "torch.nn", "ours", "BERT, sdpa"} <= set(group["name"])
-
-
-@pytest.mark.skipif(not find_spec("x_transformers"), reason="needs the extra bench")
-def test_x_transformers_takes_part_with_and_without_weights(everything):
-    rows, _ = everything
-    found = rows[rows["name"].str.startswith("x-transformers")]
-    assert set(found["asked"]) == {"none", "all"}
-
-
-@pytest.mark.skipif(not find_spec("llms_from_scratch"), reason="needs `make bench`")
-def test_causal_layers_are_compared_with_causal_ones(everything):
-    rows, notes = everything
-    found = rows[rows["name"].str.startswith("llms-from-scratch")]
-    assert set(found["case"]) == {CAUSAL.name}
-    assert len(found) == 4, "two classes, forward and both"
-    assert any("causal" in note for note in notes)
-
-
-def test_ours_and_pytorchs_are_asked_for_no_weights_for_their_mean_and_for_all(everything):
-    rows, _ = everything
     for name in ("ours", "torch.nn"):
         assert set(rows.loc[rows["name"] == name, "asked"]) == {"none", "mean", "all"}
+    trained = rows[(rows["case"] == CAUSAL.name) & (rows["pass"] == "both")]
+    assert set(trained["asked"]) == {"none"}
+    if find_spec("x_transformers"):
+        found = rows[rows["name"].str.startswith("x-transformers")]
+        assert set(found["asked"]) == {"none", "all"}
+    if find_spec("llms_from_scratch"):  # its layers are causal
+        found = rows[rows["name"].str.startswith("llms-from-scratch")]
+        assert found["case"].tolist() == [CAUSAL.name] * 4, "two classes, forward and both"
+        assert any("causal" in note for note in notes)
 
 
 def test_ratios_are_to_the_fastest_that_was_asked_for_the_same(everything):
     rows, _ = everything
     for _, group in rows.groupby(["case", "pass", "asked"]):
-        fastest = group[group["kind"] == "peer"]
-        assert (fastest["to_peer"] == 1.0).sum() >= 1
+        assert (group.loc[group["kind"] == "peer", "to_peer"] == 1.0).any()
     floors = rows[rows["kind"] == "floor"]
     assert len(floors) == 2 * 2 * 3
     assert (floors["to_floor"] == 1.0).sum() >= 6
-
-
-def test_share_of_the_peak(everything):
-    rows, _ = everything
     row = rows[rows["name"] == "ours"].iloc[0]
     rate = SELF.flops(False) / (row["ms"] / 1e3)
-    assert row["tflops"] == pytest.approx(rate / 1e12)
-    assert row["of_peak"] == pytest.approx(rate / PEAK.flops)
+    assert (row["tflops"], row["of_peak"]) == pytest.approx((rate / 1e12, rate / PEAK.flops))
 
 
-def test_causal_layers_are_trained_without_weights(everything):
-    rows, _ = everything
-    trained = rows[(rows["case"] == CAUSAL.name) & (rows["pass"] == "both")]
-    assert set(trained["asked"]) == {"none"}
-
-
-def test_the_table_has_a_row_for_each_question(everything):
-    rows, _ = everything
-    measured = [name for name in rows if name.startswith(("ms", "to_", "tflops", "of_peak"))]
-    same = rows.assign(**dict.fromkeys(measured, 1.0))  # as wide on every machine
-    result = report.make("layers", CPU, {"notes": []}, PEAK, {"layers": same})
-    table = parts.layers(result, "cpu").table
-    assert len(table) == len(QUICK_CASES) * 2 * 3 - 2
-    assert "ours / floor" in table
-    assert max(map(len, table.to_string(index=False).splitlines())) < 150
-
-
-def test_half_precision():
-    rows, _ = compare(SELF, dtype=torch.bfloat16)
-    assert 0 < rows["difference"].max() < 0.05
-
-
-@pytest.mark.parametrize("part", ["output", "gradient"])
-@pytest.mark.parametrize("case", [SELF, FEW])
+@pytest.mark.parametrize(("part", "case"), [("output", SELF), ("gradient", FEW)])
 def test_another_function_is_refused(monkeypatch, part, case):
     build_peers = peers.build_peers
 
@@ -141,3 +90,42 @@ def test_another_function_is_refused(monkeypatch, part, case):
     monkeypatch.setattr(layers, "build_peers", wrong)
     with pytest.raises(ArithmeticError, match="wrong, none"):
         compare(case)
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_new_peer_is_one_entry(monkeypatch, missing):
+    def build(case, module):
+        if missing:
+            raise ModuleNotFoundError("No module named 'made_up'")
+        for peer in peers.torch_peers(case, module):
+            yield dataclasses.replace(peer, name="a way")
+
+    entry = peers.Library(
+        "made-up", build=build, package="pytest", colour="#123456", marker="X"
+    )  # fmt: skip
+    monkeypatch.setattr(peers, "LIBRARIES", (*peers.LIBRARIES[:2], entry))
+    rows, notes = compare(SELF, FEW)
+    if missing:
+        assert ["'made_up'" in note for note in notes] == [True]
+        assert "ours" in set(rows["name"])
+        return
+    rows.loc[rows["name"] == "torch.nn", "to_peer"] = 2.0
+    rows.loc[rows["name"] == "made-up, a way", "to_peer"] = 1.0
+    result = report.make("layers", CPU, {"notes": notes}, PEAK, {"layers": rows})
+    assert result["versions"]["pytest"] == pytest.__version__
+    part = parts.layers(result, "cpu")
+    assert set(part.table["fastest peer"]) == {"made-up, a way"}
+    for figure in part.draw().values():
+        assert entry.colour in figure.svg, "its marks"
+        assert "made-up" in figure.alt
+
+
+def test_every_peer_can_be_installed_and_told_from_the_others():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"], *project["optional-dependencies"]["bench"]]
+    lines += (ROOT / "benchmarks" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    installed = {re.match(r"[\w.-]*", line)[0] for line in lines}
+    assert {library.package for library in peers.LIBRARIES} <= installed
+    for mark in ("name", "colour", "marker"):
+        marks = [getattr(library, mark) for library in peers.LIBRARIES]
+        assert len(set(marks)) == len(marks), mark

@@ -1,8 +1,10 @@
-"""Several processes under torchrun: they are killed and start again, and all is as undisturbed."""
+"""Several processes under torchrun: they are killed and start again, and all is as undisturbed.
+
+As a script, this file is what ``torchrun`` starts.
+"""
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,30 +16,22 @@ import torch
 import torch.distributed as dist
 
 ROOT = Path(__file__).resolve().parents[2]
-HERE = Path(__file__).parent
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.processes,
     pytest.mark.skipif(not dist.is_available(), reason="PyTorch without torch.distributed"),
 ]
 
 
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--monitor-interval", "0.1"]
-
-
-LOOPBACK = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
-
-
-def environment(network=LOOPBACK):
-    known = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": network}
-    return os.environ | known
-
-
-def torchrun(*arguments):
+def torchrun(*arguments, **environment):
     """Start two processes, and wait for them."""
-    command = [*TORCHRUN, "--nproc-per-node", "2", *map(str, arguments)]
+    loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
+    known = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": loopback}
+    command = [sys.executable, "-m", "torch.distributed.run", "--monitor-interval", "0.1"]
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=400, env=environment()
-    )
+        [*command, "--nproc-per-node", "2", *map(str, arguments)], cwd=ROOT, capture_output=True,
+        text=True, timeout=400, env=os.environ | known | environment,
+    )  # fmt: skip
 
 
 def checkpoint(folder):
@@ -45,29 +39,53 @@ def checkpoint(folder):
 
 
 def test_killed_twice_it_ends_with_the_weights_of_an_undisturbed_run(tmp_path):
-    folders = [tmp_path / name for name in ("whole", "killed")]
-    for folder in folders:
-        folder.mkdir()
-    done = torchrun("--standalone", "--max-restarts", 2, HERE / "torchrun_worker.py", *folders)
+    for name in ("whole", "killed"):
+        (tmp_path / name).mkdir()
+    done = torchrun("--standalone", "--max-restarts", 2, __file__, "train", tmp_path)
     assert done.returncode == 0, done.stderr
-    whole, killed = map(checkpoint, folders)
+    whole, killed = (checkpoint(tmp_path / name) for name in ("whole", "killed"))
     assert (whole["resumed"], killed["resumed"]) == (0, 2)
     for key in ("model", "best"):
         for name, weights in whole[key].items():
             assert torch.equal(weights, killed[key][name]), name
     losses = [[row["train_loss"] for row in found["history"]] for found in (whole, killed)]
     assert losses[0] == losses[1]
-    begins = re.findall(r"attempt (\d) begins at step (\d+)", done.stdout)
-    assert [attempt for attempt, _ in sorted(begins)] == [*"001122"], done.stdout
-    steps = [int(step) for _, step in sorted(begins)]
-    assert steps[:2] == [0, 0]
-    assert 0 < steps[2] == steps[3] < steps[4] == steps[5]
+    begins = sorted(re.findall(r"attempt (\d) begins at step (\d+)", done.stdout))
+    assert [attempt for attempt, _ in begins] == [*"001122"], done.stdout
+    steps = [int(step) for _, step in begins]
+    assert 0 == steps[0] == steps[1] < steps[2] == steps[3] < steps[4] == steps[5]
     assert [file.name for file in (tmp_path / "killed").iterdir()] == ["checkpoint.pt"]
-    # A checkpoint that is cut short: both say so, and it is left as it is.
-    for rank in (0, 1):
-        error = (tmp_path / "whole" / f"error {rank}").read_text(encoding="utf-8")
+    for rank in (0, 1):  # a checkpoint that is cut short: both say so, and it is left as it is
+        error = (tmp_path / f"error {rank}").read_text(encoding="utf-8")
         assert "half.pt is no checkpoint of this benchmark" in error
-    assert (tmp_path / "whole" / "half.pt").stat().st_size == 1000
+    assert (tmp_path / "half.pt").stat().st_size == 1000
+
+
+def train_and_be_killed(folder):
+    """At first a process is killed in a step, then the other in a write; then nothing happens."""
+    import test_resumable as made
+
+    from utils.training.group import process_group
+
+    attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+    with process_group():
+        if attempt == 0:  # a start of the processes costs more than a training
+            file, half = folder / "whole" / "checkpoint.pt", folder / "half.pt"
+            made.make_training(file).run(made.no_worse)
+            if dist.get_rank() == 0:
+                half.write_bytes(file.read_bytes()[:1000])
+            try:
+                made.make_training(half)
+            except ValueError as error:
+                (folder / f"error {dist.get_rank()}").write_text(str(error), encoding="utf-8")
+        training = made.make_training(folder / "killed" / "checkpoint.pt")
+        line = f"attempt {attempt} begins at step {training.state['step']}\n"
+        os.write(1, line.encode())  # at once, so that two processes do not mix their lines
+        if attempt == 0 and dist.get_rank() == 1:
+            made.kill_in_a_step(training, training.steps // 3 + 5)
+        if attempt == 1:
+            made.kill_while_writing(2 * training.steps // 3)
+        training.run(made.no_worse)
 
 
 def test_a_port_that_another_run_has_is_an_error():
@@ -79,68 +97,25 @@ def test_a_port_that_another_run_has_is_an_error():
     assert "address already in use" in done.stderr
 
 
-@pytest.fixture
-def machines():
-    """Two networks of their own with a cable between them, as two machines have."""
-    if not shutil.which("ip"):
-        pytest.skip("there is no `ip`, which makes networks")
-    names = [f"course-{os.getpid()}-{which}" for which in "ab"]
-    try:
-        for name in names:
-            made = ip("netns", "add", name)
-            if made.returncode:
-                pytest.skip(f"networks cannot be made here: {made.stderr.strip()}")
-        there = ("peer", "name", "cable", "netns", names[1])
-        steps = [("link", "add", "cable", "netns", names[0], "type", "veth", *there)]
-        for number, name in enumerate(names, 1):
-            steps += [
-                ("-n", name, "addr", "add", f"10.77.20.{number}/24", "dev", "cable"),
-                ("-n", name, "link", "set", "lo", "up"),
-                ("-n", name, "link", "set", "cable", "up"),
-            ]
-        for step in steps:
-            made = ip(*step)
-            if made.returncode:
-                pytest.skip(f"networks cannot be joined here: {made.stderr.strip()}")
-        yield names
-    finally:
-        for name in names:
-            ip("netns", "del", name)
-
-
-def ip(*arguments):
-    return subprocess.run(["ip", *arguments], capture_output=True, text=True)
-
-
-def test_two_machines_translate_together(machines, multi30k_folder, tmp_path):
-    """The whole command; each machine has a folder of its own, and the first alone has a file."""
+def test_two_processes_translate_together(multi30k_folder, tmp_path):
+    """The whole command, each with a folder of its own, as on two machines: one has the files."""
     pytest.importorskip("sacrebleu")
-    port, running = "29500", []
-    try:
-        for node, name in enumerate(machines):
-            start = [
-                *TORCHRUN, "--nnodes", "2", "--node-rank", str(node), "--nproc-per-node", "1",
-                "--master-addr", "10.77.20.1", "--master-port", port, "--rdzv-conf", "timeout=120",
-                "-m", "benchmarks", "translation", "--quick", "--device", "cpu", "--seeds", "2",
-                "--folder", str(tmp_path / str(node)),
-            ]  # fmt: skip
-            running.append(
-                subprocess.Popen(
-                    ["ip", "netns", "exec", name, *start], cwd=ROOT, env=environment("cable"),
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                )
-            )  # fmt: skip
-        said = [process.communicate(timeout=400) for process in running]
-    finally:
-        for process in running:
-            process.kill()
-    assert [process.returncode for process in running] == [0, 0], said
-    assert "nothing is written" in said[0][0]
-    assert said[1][0] == ""
-    assert "training:" in said[0][1]
-    assert "training:" not in said[1][1]
+    done = torchrun("--standalone", __file__, "translate", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("nothing is written") == 1
     for seed, name in product(range(2), ("ours", "torch.nn")):
         found = checkpoint(tmp_path / "0" / f"seed-{seed}-{name}")
         assert found["settings"]["processes"] == 2
         assert found["test"]["chrf"] >= 0
     assert not (tmp_path / "1").exists()
+
+
+def translate(folder):
+    from benchmarks.__main__ import main
+
+    asked = ["translation", "--quick", "--device", "cpu", "--seeds", "2", "--epochs", "1"]
+    main([*asked, "--folder", str(folder / os.environ["RANK"])])
+
+
+if __name__ == "__main__":
+    {"train": train_and_be_killed, "translate": translate}[sys.argv[1]](Path(sys.argv[2]))

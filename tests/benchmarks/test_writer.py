@@ -1,4 +1,4 @@
-"""The writer's training goes on after a stop; what it keeps can be loaded, and is as it says."""
+"""The writer and the heads: their training goes on after a stop; what is kept is as it says."""
 
 import json
 import math
@@ -7,40 +7,44 @@ import pytest
 import torch
 
 from benchmarks import __main__ as command
-from benchmarks import writer
-from utils.data import BytePairs, longest_copy
-from utils.models import join_texts, load_writer
+from benchmarks import heads, writer
+from utils.data import longest_copy
+from utils.models import join_texts, load_gap_filler, load_writer
 from utils.training import language_nats
 
 WORDS = ("head", "layer", "query", "key", "mask", "weight", "Größe")
 CPU = torch.device("cpu")
 TEXTS = {
-    "train": [
-        f"The {a} of a {b}.\n\nParameters\n----------\n{a} : int\n    Its {b}, and {i}.\n"
-        for i, a in enumerate(WORDS)
-        for b in WORDS[:5]
-    ],
-    "validation": [f"A {a} and its {a}.\n\nReturns\n-------\n{a} : float" for a in WORDS],
+    name: [
+        f"The {a} of a {b} is what\nthe {a} of one {c} was before it.\n\n>>> {a}.{b}()"
+        for a in WORDS
+        for b in WORDS[:count]
+        for c in WORDS[:most]
+    ]
+    for name, count, most in (("train", 5, 7), ("validation", 2, 3))
 }
-SETTINGS = writer.SETTINGS | writer.QUICK | {"dropout": 0.1, "length": 16}
+SETTINGS = writer.SETTINGS | writer.QUICK | {"dropout": 0.1, "length": 64}
+HEADS = heads.SETTINGS | heads.QUICK
 
 
-def make_task(folder, every=4, **changes):
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch):
     torch.set_num_threads(1)
-    return writer.WriterTask(TEXTS, SETTINGS | changes, CPU, folder, every)
+    monkeypatch.setattr("utils.data.writer_texts", lambda: TEXTS)
+
+
+def make_task(folder, **changes):
+    return writer.WriterTask(TEXTS, SETTINGS | changes, CPU, folder, every=4)
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
     """A task that has run, what it found, and its two files."""
+    torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("writer")
     task = make_task(folder)
     found = task.run()
     return task, found, writer.save(found, task.model, folder)
-
-
-class StoppedError(Exception):
-    """In the place of a kill."""
 
 
 def test_a_training_that_was_stopped_ends_with_the_same_weights(tmp_path, done):
@@ -50,10 +54,10 @@ def test_a_training_that_was_stopped_ends_with_the_same_weights(tmp_path, done):
 
     def stop(*_):
         if task.training.state["step"] == steps + 5:
-            raise StoppedError
+            raise InterruptedError
 
     task.model.register_forward_pre_hook(stop)
-    with pytest.raises(StoppedError):
+    with pytest.raises(InterruptedError):
         task.training.run(task.validate)
     torch.rand(3)  # whatever is drawn before it goes on
     again = make_task(tmp_path)
@@ -63,78 +67,94 @@ def test_a_training_that_was_stopped_ends_with_the_same_weights(tmp_path, done):
     assert found["resumed"] == 1
     for name, weights in again.model.state_dict().items():
         assert torch.equal(weights, done[0].model.state_dict()[name]), name
-    numbers = ("train_loss", "loss", "bits_per_byte", "step")
-    for mine, other in zip(found["curve"], done[1]["curve"], strict=True):
-        assert all(mine[key] == other[key] for key in numbers)
+    timed = {"seconds": 0, "core_seconds": 0}
+    assert [row | timed for row in found["curve"]] == [row | timed for row in done[1]["curve"]]
+    with pytest.raises(ValueError, match=r"\(rate\)"):
+        make_task(tmp_path, rate=1e-4)
 
 
-def test_what_is_kept_is_what_was_measured(done):
-    task, found, (weights, recipe) = done
+def test_what_is_kept_is_what_was_measured_and_how(done):
+    task, found, (weights, file) = done
     kept = load_writer(weights.parent)
     assert not kept.model.training
     for name, value in kept.model.state_dict().items():
         assert value.dtype == torch.float32
         assert torch.equal(value, task.model.state_dict()[name]), "rounded before it was measured"
     assert kept.vocabulary.pieces == task.vocabulary.pieces
-    assert kept.recipe == json.loads(recipe.read_text(encoding="utf-8"))
+    recipe = json.loads(file.read_text(encoding="utf-8"))
+    assert kept.recipe == recipe
     ids = kept.vocabulary.encode_all(TEXTS["validation"])
     nats = language_nats(kept.model, ids, SETTINGS["length"])
-    bits = nats / math.log(2) / len(join_texts(TEXTS["validation"]).encode())
+    size = len(join_texts(TEXTS["validation"]).encode())
+    assert recipe["bytes"]["validation"] == size
+    bits = nats / math.log(2) / size
     assert bits == pytest.approx(found["bits_per_byte"]["model"], rel=1e-5)
     assert weights.stat().st_size < 2.2 * found["parameters"] + 8000, "two bytes a number"
-    lines = recipe.read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if line.startswith(' "merges": [[')], "on one line"
-
-
-def test_the_recipe_says_all_that_the_weights_depend_on(done):
-    recipe = done[1]
-    assert {"seed", "data", "torch", "code", "threads", "length", "rate"} <= {*recipe["settings"]}
     assert {"model", "1-gram", "2-gram", "3-gram", "lzma"} == {*recipe["bits_per_byte"]}
-    assert all(0 < bits < 9 for bits in recipe["bits_per_byte"].values())
-    assert [row["epoch"] for row in recipe["curve"]] == [1, 2]
     assert recipe["curve"][1]["bits_per_byte"] < recipe["curve"][0]["bits_per_byte"]
-    assert recipe["bytes"]["validation"] == len(join_texts(TEXTS["validation"]).encode())
     for row in recipe["samples"]:
         assert row["longest_copy"] == len(longest_copy(row["text"], TEXTS["train"]))
-    assert "Bits a byte: model" in "\n".join(writer.sentences(recipe))
 
 
 def test_other_weights_than_the_recipe_says_are_refused(done, tmp_path):
-    files = done[2]
-    copies = [tmp_path / file.name for file in files]
     with pytest.raises(RuntimeError, match="make train-writer"):
         load_writer(tmp_path)
-    for file, copy in zip(files, copies, strict=True):
-        copy.write_bytes(file.read_bytes())
-    load_writer(tmp_path)
-    content = bytearray(copies[0].read_bytes())
-    content[-1] ^= 1
-    copies[0].write_bytes(content)
+    weights, recipe = done[2]
+    (tmp_path / recipe.name).write_bytes(recipe.read_bytes())
+    (tmp_path / weights.name).write_bytes(weights.read_bytes()[:-1] + b"?")
     with pytest.raises(RuntimeError, match="not what 18-writer"):
         load_writer(tmp_path)
 
 
-def test_other_settings_are_refused(done):
-    with pytest.raises(ValueError, match=r"\(rate\)"):
-        make_task(done[2][0].parent, rate=1e-4)
-
-
-def test_the_command_trains_and_keeps(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("utils.data.writer_texts", lambda: TEXTS)
+@pytest.mark.slow
+def test_the_command_trains_once_and_keeps_what_was_measured(tmp_path, capsys):
     call = ["writer", "--quick", "--device", "cpu", "--threads", "1", "--folder", str(tmp_path)]
+    file = tmp_path / "18-writer.safetensors"
     command.main(call)
-    assert f"Written: {tmp_path / '18-writer.safetensors'}" in capsys.readouterr().out
-    first = (tmp_path / "18-writer.safetensors").read_bytes()
+    first = file.read_bytes()
     command.main(call)
     assert "finished training" in capsys.readouterr().out
-    assert (tmp_path / "18-writer.safetensors").read_bytes() == first
-    assert len(load_writer(tmp_path).vocabulary) == 300
+    assert file.read_bytes() == first
 
 
-def test_the_recipe_keeps_its_promises():
-    sizes = {name: writer.SETTINGS[name] for name in writer.SIZES}
-    parameters = sum(weights.numel() for weights in writer.build(writer.SETTINGS).parameters())
-    assert 1_000_000 <= parameters <= 2_500_000, "at most 5 MB as float16"
-    assert sizes["num_kv_heads"] < sizes["num_heads"]
-    assert writer.SETTINGS["orders"] == 5
-    assert len(BytePairs()) < sizes["vocab_size"] <= 4096, "five tokens fit into 63 bits"
+def test_the_heads_that_are_kept_are_those_that_were_measured(tmp_path, capsys):
+    command.main(["heads", "--quick", "--folder", str(tmp_path)])
+    assert f"Written: {tmp_path / '04-heads.safetensors'}" in capsys.readouterr().out
+    kept = load_gap_filler(tmp_path)
+    model, found = heads.train(TEXTS, HEADS)
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, kept.model.state_dict()[name]), "the same twice"
+    recipe = json.loads((tmp_path / "04-heads.json").read_text(encoding="utf-8"))
+    assert recipe["command"] == "python -m benchmarks heads"
+    ids = kept.vocabulary.encode_all(heads.sentences(TEXTS["validation"]))
+    again = heads.measure(kept.model, ids, HEADS)["looks_at"]
+    assert again == found["looks_at"] == recipe["looks_at"]
+    with torch.no_grad():  # without a query a head looks evenly at all
+        for parameter in model.mha.q_proj.parameters():
+            parameter.zero_()
+    others = HEADS["length"] - 1
+    for looks in heads.measure(model, ids, HEADS)["looks_at"]:
+        assert [*looks] == [*heads.PLACES]
+        assert looks["the token before"] == pytest.approx(1 / others)
+        assert looks["two tokens on either side"] == pytest.approx(4 / others)
+        assert looks[heads.SAME] >= 1 / others
+
+
+def test_sentences_are_english_and_stand_once():
+    text = (
+        "Return the mean of all values,\nweighted or not. Parameters: x.\n\n"
+        "Parameters\n----------\nx : array\n    Its `mean` is what this function gives back.\n\n"
+        ">>> x = [1, 2]\n\nReturn the mean of all values, weighted or not."
+    )
+    assert heads.sentences([text]) == [" return the mean of all values, weighted or not."]
+    assert len(heads.sentences(TEXTS["train"], 3)) == 3
+
+
+def test_a_head_is_called_after_the_narrowest_place_that_has_half():
+    names = ("the token before", "the token after", "both neighbours")
+    for shares, called in (
+        ((0.6, 0.1, 0.9), ("the token before", 0.6)),
+        ((0.3, 0.4, 0.7), ("both neighbours", 0.7)),
+        ((0.2, 0.1, 0.3), ("both neighbours", 0.3)),
+    ):
+        assert heads.call(dict(zip(names, shares, strict=True))) == called

@@ -51,10 +51,10 @@ def faults(texts, page, chapter):
     declared = dict(read_page(page))
     allowed = {s for s, scope in declared.items() if scope == chapter or not is_chapter(scope)}
     things = {s for s, scope in declared.items() if scope == "A layer and its steps"}
-    found = []
+    found, papers = [], names_of_papers(page)
     for latex in (latex for text in texts for latex in formulas(text)):
         ours = latex
-        for name in names_of_papers(page):
+        for name in papers:
             ours = ours.replace(name, "{}")
         for symbol, place in dict.fromkeys(read(ours)):
             where = f"chapter {chapter}, ${' '.join(latex.split())}$: {symbol}"
@@ -86,31 +86,22 @@ USES = {
 PAGES = [path for path in sorted(BOOK.glob("*.md")) if path.stem != "notation"]
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_chapter_writes_what_is_declared(chapter):
-    found = faults(texts_of(CHAPTERS[chapter]), PAGE, chapter)
+@pytest.mark.parametrize(
+    ("name", "path"), [*CHAPTERS.items(), *((path.name, path) for path in PAGES)]
+)
+def test_a_chapter_or_a_page_writes_what_is_declared(name, path):
+    found = faults(texts_of(path), PAGE, name)
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_page_writes_what_is_declared_for_the_whole_book(path):
-    found = faults(texts_of(path), PAGE, path.name)
-    assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize(("symbol", "scope"), DECLARED)
-def test_a_symbol_is_used_where_it_is_declared(symbol, scope):
-    users = [chapter for chapter, used in USES.items() if symbol in used]
-    if is_chapter(scope):
-        assert scope in users, f"chapter {scope} does not use {symbol}: take it from notation.md"
-    else:
-        assert len(users) > 1, f"only {users} use {symbol}: declare it for that chapter, or not"
-
-
-def test_no_symbol_is_declared_twice():
-    symbols = [symbol for symbol, _ in DECLARED]
-    assert len(symbols) > 60
-    assert sorted(symbols) == sorted(set(symbols))
+def test_each_symbol_is_declared_once_and_used_where_it_is_declared():
+    assert len(dict(DECLARED)) == len(DECLARED)
+    for symbol, scope in DECLARED:
+        users = [chapter for chapter, used in USES.items() if symbol in used]
+        if is_chapter(scope):
+            assert scope in users, f"chapter {scope} does not use {symbol}: take it from the page"
+        else:
+            assert len(users) > 1, f"only {users} use {symbol}: declare it there, or not"
 
 
 MADE_UP = """
@@ -132,22 +123,13 @@ MADE_UP = """
 """
 
 
-def test_the_page_is_read():
-    whole = [("T", "Sizes"), *[(symbol, "A layer and its steps") for symbol in ("x", "X", "s")]]
-    local = [("M", "3"), ("xi", "3"), ("D_in", "3"), ("t", "A1")]
-    assert read_page(MADE_UP) == whole + local
-    assert names_of_papers(MADE_UP) == {"d_k"}
-
-
-def test_a_symbol_that_is_not_declared_is_found():
-    told = "is not declared in book/notation.md"
-    assert faults(["$X$ by $\\sqrt{d_k}$, $e^2$ `$w$`", "$$\nM T\n$$"], MADE_UP, "3") == []
-    assert faults(["so $X w_0$,"], MADE_UP, "3") == [f"chapter 3, $X w_0$: w {told}"]
-    assert faults(["$M$"], MADE_UP, "4") == [f"chapter 4, $M$: M {told}"]
-    assert faults(["$d$"], MADE_UP, "4") == [f"chapter 4, $d$: d {told}"]
-
-
-def test_a_letter_that_is_no_index_is_found():
-    assert faults(["$x_T$ $x^s$"], MADE_UP, "3") == []
-    (found,) = faults([r"$\sum_s X$"], MADE_UP, "3")
-    assert found.startswith(r"chapter 3, $\sum_s X$: s is no index")
+def test_a_symbol_that_is_not_declared_and_a_letter_that_is_no_index_are_found():
+    good = ["$X$ by $\\sqrt{d_k}$, $e^2$ `$w$`", "$$\nM T\n$$", r"$\xi$ $D_\text{in}$ $x_T$ $x^s$"]
+    assert faults(good, MADE_UP, "3") == []
+    for latex, number, end in (
+        ("X w_0", "3", "w is not declared"),
+        ("M", "4", "M is not declared"),
+        (r"\sum_s X", "3", "s is no index"),
+    ):
+        (found,) = faults([f"so ${latex}$,"], MADE_UP, number)
+        assert found.startswith(f"chapter {number}, ${latex}$: {end}")

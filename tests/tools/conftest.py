@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools.stamp import make_stamp
+from tools.stamp import hashes
 
 FIGURE = (
     '<figure class="course-figure"><div class="narrow"><svg viewBox="0 0 331 200">'
@@ -15,11 +15,16 @@ FIGURE = (
 )
 
 
+def stamp(nb, root):
+    """Say that the chapter was executed as it is now."""
+    nb.metadata.course = nbformat.from_dict({"data": "news", **hashes(nb, "08-news", root)})
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """The folder of a course: utils/ with two modules, and notebooks/ with results."""
     (tmp_path / "notebooks" / "results").mkdir(parents=True)
-    for name in ("08-kept.csv", "09-other.csv"):
+    for name in ("08-writer.json", "09-other.csv"):
         (tmp_path / "notebooks" / "results" / name).write_text("seed,accuracy\n0,0.9\n")
     (tmp_path / "utils").mkdir()
     (tmp_path / "utils" / "__init__.py").write_text("")
@@ -51,7 +56,7 @@ def root(tmp_path: Path) -> Path:
 def good(root: Path) -> nbformat.NotebookNode:
     """A chapter as it should be committed."""
     words = new_code_cell(
-        "from utils.data import load_news\n\nload_news()\nFILE = 'results/08-kept.csv'",
+        "from utils.data import load_news\n\nload_news()\nFILE = 'results/08-writer.json'",
         execution_count=1,
         outputs=[new_output("stream", name="stdout", text="1,225 articles\n")],
     )
@@ -66,5 +71,5 @@ def good(root: Path) -> nbformat.NotebookNode:
         ],
     )
     nb = new_notebook(cells=[new_markdown_cell("# Which news is it?"), words, picture])
-    nb.metadata.course = nbformat.from_dict(make_stamp(nb, "news", root))
+    stamp(nb, root)
     return nb

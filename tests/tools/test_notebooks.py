@@ -9,9 +9,9 @@ from tqdm import tqdm
 
 from benchmarks import page, report
 from tools import notebooks
-from tools.notebooks import chapters, execute, tidy, write
-from tools.problems import problems
-from tools.stamp import kept_results
+from tools.notebooks import ask_claims, chapters, execute, tidy, write
+from tools.problems import other_claims, problems
+from tools.stamp import kept_code
 from utils.data import NEWS
 
 FIGURE = """
@@ -42,6 +42,7 @@ def articles(root, monkeypatch, text):
     monkeypatch.setenv(NEWS.folder_variable, str(root))
 
 
+@pytest.mark.processes
 def test_a_chapter_is_executed_stamped_and_without_problems(chapter, root, monkeypatch):
     articles(root, monkeypatch, "nothing that is printed")
     path = chapter(
@@ -54,11 +55,7 @@ def test_a_chapter_is_executed_stamped_and_without_problems(chapter, root, monke
     nb = nbformat.read(path, as_version=4)
     assert problems(nb, path.name, root) == []
     assert nb.metadata.course["data"] == "news"
-    assert list(nb.metadata.course.utils) == [
-        "utils.data.NEWS",
-        "utils.data.load_news",
-        "utils.masks.PADDING",
-    ]
+    assert list(nb.metadata.course.files) == ["utils/data.py", "utils/masks.py"]
     assert [cell.id for cell in nb.cells] == ids
     assert nb.cells[2].outputs[0].text == "notebooks\n"
     assert "version" not in nb.metadata.language_info
@@ -70,18 +67,21 @@ def test_a_chapter_is_executed_stamped_and_without_problems(chapter, root, monke
     assert [p.name for p in path.parent.iterdir() if p.is_file()] == [path.name]
 
 
+@pytest.mark.processes
 def test_without_articles_the_word_is_none(chapter, root):
     path = chapter("1 + 1")
     assert execute(path, root) == "none"
     assert problems(nbformat.read(path, as_version=4), path.name, root) == []
 
 
+@pytest.mark.processes
 def test_the_set_up_cell_of_colab_is_no_python_and_no_problem(chapter, root):
     path = chapter("try:\n    import utils.masks\nexcept ImportError:\n    %pip install x")
     execute(path, root)
-    assert list(nbformat.read(path, as_version=4).metadata.course.utils) == []
+    assert list(nbformat.read(path, as_version=4).metadata.course.files) == ["utils/masks.py"]
 
 
+@pytest.mark.processes
 def test_a_run_is_known_again_by_what_its_function_reaches(chapter, root, monkeypatch):
     """What ``run_all`` writes where it runs is what the stamp finds in the sources."""
     monkeypatch.setenv("PYTHONPATH", str(notebooks.ROOT))
@@ -90,16 +90,16 @@ def test_a_run_is_known_again_by_what_its_function_reaches(chapter, root, monkey
         "WIDTH = 3\ndef run(scale, seed):\n    return {'x': float(causal_mask(WIDTH, seed).sum())}",
         "table = run_all(run, [{'scale': 1}], [0, 1], file='results/01-kept.csv')",
         "WIDTH = 4",
-    )
+    ).rename(root / "notebooks" / "99-first.ipynb")
     execute(path, notebooks.ROOT)
     nb = nbformat.read(path, as_version=4)
-    (code,) = kept_results(nb, notebooks.ROOT).values()
-    assert f"# code {code}\n" in (root / "notebooks" / "results" / "01-kept.csv").read_text()
+    code = kept_code(nb, notebooks.ROOT)["run"]
+    assert f"# code run {code}\n" in (root / "notebooks" / "results" / "01-kept.csv").read_text()
 
 
 def test_only_what_is_stale_is_executed(monkeypatch, capsys):
     done = []
-    monkeypatch.setattr(notebooks, "execute_all", lambda paths: done.append([*paths]))
+    monkeypatch.setattr(notebooks, "execute_all", lambda paths, *_: done.append([*paths]))
     paths = chapters([])
     monkeypatch.setattr(notebooks, "problems", lambda nb, name, _: ["old"] * (name < "02"))
     notebooks.main(["execute"])
@@ -108,7 +108,7 @@ def test_only_what_is_stale_is_executed(monkeypatch, capsys):
     assert done == [paths[:1], paths, paths[2:3]]
 
 
-@pytest.mark.slow
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -202,18 +202,57 @@ def test_chapters_are_found_by_the_start_of_their_name(root):
         chapters(["3"], root)
 
 
-CLAIM = "from utils.checks import claim\nclaim(0.3, 0.4, 0.6)"
+CLAIMS = """
+from tools.claims import claim, says
+
+with says("One head ends at 0.50."):
+    claim(x, 0.495, 0.505)
+with says("Two heads win."):
+    claim(other_name)
+with says("It is less than one half."):
+    claim(x, at_most=0.5)
+"""
 
 
-def test_a_claim_that_fails_is_named_by_its_sentence(root, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(notebooks.ROOT))
-    path = root / "notebooks" / "01-first.ipynb"
-    text = "Two heads win.\n\n> **Result.** One head ends\n> at 0.50."
-    cells = [new_markdown_cell(text), new_code_cell("x = 1"), new_code_cell(CLAIM)]
-    nbformat.write(new_notebook(cells=cells), path)
+@pytest.mark.processes
+def test_claims_are_asked_after_the_last_cell_and_named_by_their_sentence(chapter, root):
+    path = chapter("x = 0.3", "x = 0.4")
+    script = root / "tests" / "claims" / "ch01.py"
+    script.parent.mkdir(parents=True)
+    script.write_text(CLAIMS)
     before = path.read_bytes()
     with pytest.raises(SystemExit) as stopped:
         execute(path, root)
-    said = "the text says “Result. One head ends at 0.50.”, but this run found 0.3, outside of"
-    assert f"01-first.ipynb, cell 3: {said} 0.4 to 0.6." in str(stopped.value)
+    said = str(stopped.value)
+    assert "“One head ends at 0.50.”, but this run found 0.4, outside of 0.495 to 0.505" in said
+    assert "“Two heads win.”, but NameError: name 'other_name' is not defined" in said
+    assert "less than one half" not in said
     assert path.read_bytes() == before
+
+    script.write_text(
+        CLAIMS.replace("x, 0.495, 0.505", "x, 0.395, 0.405").replace("other_name", "x")
+    )
+    execute(path, root)
+    nb = nbformat.read(path, as_version=4)
+    assert other_claims(nb, path.name, root) == []
+    assert len(nb.cells) == 3
+    script.write_text(script.read_text() + "claimed = 1\n")
+    assert problems(nb, path.name, root) == other_claims(nb, path.name, root) != []
+
+
+@pytest.mark.processes
+def test_claims_that_changed_alone_are_asked_and_no_output_is_written(chapter, root):
+    path = chapter("import time\nprint(time.time())")
+    script = root / "tests" / "claims" / "ch01.py"
+    script.parent.mkdir(parents=True)
+    script.write_text("x = 1")
+    execute(path, root)
+    outputs = nbformat.read(path, as_version=4).cells[1].outputs
+    script.write_text("x = 2")
+    ask_claims(path, root)
+    nb = nbformat.read(path, as_version=4)
+    assert problems(nb, path.name, root) == []
+    assert nb.cells[1].outputs == outputs
+    script.write_text(CLAIMS)
+    with pytest.raises(SystemExit, match="One head ends"):
+        ask_claims(path, root)

@@ -5,7 +5,7 @@ import pytest
 from nbformat.v4 import new_output
 
 from tools.problems import malformed, old_results, problems, stale
-from tools.stamp import kept_results, make_stamp
+from tools.stamp import kept_code
 
 NAME = "08-news.ipynb"
 
@@ -26,10 +26,6 @@ def other_output(nb, root):
     nb.cells[1].outputs[0].text = "1,226 articles\n"
 
 
-def other_alternative(nb, root):
-    nb.cells[2].outputs[0].data["text/plain"] = "Something else."
-
-
 def edited(root, file, old, new):
     text = (root / "utils" / file).read_text()
     assert old in text
@@ -44,16 +40,8 @@ def other_value_beneath(nb, root):
     edited(root, "masks.py", "0", "1")
 
 
-def other_import(nb, root):
-    (root / "utils" / "__init__.py").write_text("print('loud')\n")
-
-
 def other_results(nb, root):
-    (root / "notebooks" / "results" / "08-kept.csv").write_text("seed,accuracy\n0,0.8\n")
-
-
-def no_results(nb, root):
-    (root / "notebooks" / "results" / "08-kept.csv").unlink()
+    (root / "notebooks" / "results" / "08-writer.json").write_text("{}")
 
 
 @pytest.mark.parametrize(
@@ -62,12 +50,9 @@ def no_results(nb, root):
         (no_stamp, "it has no stamp"),
         (other_cell, "its code cells changed"),
         (other_output, "its outputs are not those of its last"),
-        (other_alternative, "its outputs are not those of its last"),
-        (other_function, "utils.data.load_news changed"),
-        (other_value_beneath, "utils.masks.PADDING changed"),
-        (other_import, "utils.(on import) changed"),
-        (other_results, "results/08-kept.csv changed"),
-        (no_results, "results/08-kept.csv changed"),
+        (other_function, "utils/data.py changed"),
+        (other_value_beneath, "utils/masks.py changed"),
+        (other_results, "results/08-writer.json changed"),
     ],
 )
 def test_what_is_older_than_its_sources_is_stale(good, root, spoil, message):
@@ -79,69 +64,38 @@ def test_what_is_older_than_its_sources_is_stale(good, root, spoil, message):
     assert found[0] in problems(good, NAME, root)
 
 
-def test_prose_may_change_without_executing_again(good, root):
-    good.cells[0].source = "# Which news is this?"
-    assert problems(good, NAME, root) == []
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Read the news.", "Read what is new."),
-        ("give it a number.", "a number is wanted."),
-        ("return 0", "return 1"),
-        ("source = None", "source = None  # yet"),
-    ],
-)
-def test_what_the_chapter_does_not_run_may_change(good, root, old, new):
-    edited(root, "data.py", old, new)
-    (root / "utils" / "plots.py").write_text("new = 1\n")
-    assert problems(good, NAME, root) == []
-
-
-def test_a_message_that_the_chapter_shows_may_not(good, root):
-    words = "ValueError: PADDING is None: give it a number."
-    good.cells[1].outputs.append(new_output("stream", name="stdout", text=words))
-    good.metadata.course = nbformat.from_dict(make_stamp(good, "news", root))
-    assert problems(good, NAME, root) == []
-    edited(root, "data.py", "give it a number.", "a number is wanted.")
-    assert "utils.data.load_news" in problems(good, NAME, root)[0]
-
-
 KEPT = """
 from utils.data import load_news
 
-KEPT = {{"file": "results/08-kept.csv"}}
+KEPT = {"file": "results/08-kept.csv"}
 
 def run(seed):
-    return {{"accuracy": load_news()}}
+    return {"accuracy": load_news()}
 
-run_all(run, [], [], {how})
+run_all(run, [], [], **KEPT)
 """
 
 
-@pytest.mark.parametrize("how", ["**KEPT", "file='results/08-kept.csv'"])
-def test_kept_results_depend_on_all_that_their_function_reaches(good, root, how):
-    good.cells[1].source = KEPT.format(how=how)
-    ((file, code),) = kept_results(good, root).items()
-    path = root / "notebooks" / file
-    path.write_text(f"# code {code}\nseed,accuracy\n0,0.9\n")
-    good.metadata.course = nbformat.from_dict(make_stamp(good, "news", root))
-    assert problems(good, NAME, root) == []
+def test_kept_results_depend_on_all_that_their_function_runs(good, root):
+    good.cells[1].source = KEPT
+    path = root / "notebooks" / "results" / "08-kept.csv"
+    path.write_text(f"# code run {kept_code(good, root)['run']}\nseed,accuracy\n0,0.9\n")
+    assert old_results(good, NAME, root) == []
     edited(root, "data.py", "give it a number.", "a number is wanted.")
-    assert problems(good, NAME, root) == []
+    assert old_results(good, NAME, root) == []
     edited(root, "masks.py", "0", "1")
     (found,) = old_results(good, NAME, root)
-    assert file in found
+    assert "results/08-kept.csv" in found
     assert "RECHECK=1 make notebooks CHAPTERS=08-news" in found
 
 
-def test_results_that_the_chapter_does_not_name_may_change(good, root):
+def test_prose_and_results_that_it_does_not_name_may_change(good, root):
+    good.cells[0].source = "# Which news is this?"
     (root / "notebooks" / "results" / "09-other.csv").unlink()
     assert problems(good, NAME, root) == []
 
 
-@pytest.mark.parametrize("word", ["docstrings", "none", "", None])
+@pytest.mark.parametrize("word", ["docstrings", None])
 def test_outputs_must_be_those_of_the_news(good, root, word):
     good.metadata.course.data = word
     (found,) = problems(good, NAME, root)
@@ -179,29 +133,25 @@ def test_a_wrong_cell_is_named(good, spoil, message):
     assert message in found
 
 
-def test_30_lines_are_allowed_beside_imports(good):
+def test_30_lines_beside_imports_and_an_error_that_is_meant_are_allowed(good):
     good.cells[1].source = "x = 1\n" * 30 + "from a import (\n    b,\n    c,\n)\n"
-    assert malformed(good, NAME) == []
-
-
-def test_an_error_that_is_meant_is_allowed(good):
     failed(good.cells[1])
     good.cells[1].metadata["tags"] = ["raises-exception"]
     assert malformed(good, NAME) == []
 
 
-@pytest.mark.parametrize("counts", [(1, 3), (2, 1), (None, 1), (0, 1)])
+@pytest.mark.parametrize("counts", [(1, 3), (None, 1)])
 def test_execution_counts_must_be_1_2_3(good, counts):
     good.cells[1].execution_count, good.cells[2].execution_count = counts
     (found,) = malformed(good, NAME)
     assert f"its execution counts are {list(counts)}" in found
 
 
-@pytest.mark.parametrize("mime", ["image/png", "image/svg+xml"])
-def test_a_bare_image_is_refused(good, mime):
-    good.cells[2].outputs = [new_output("display_data", data={mime: "iVBORw0KGgo="})]
-    (found,) = malformed(good, NAME)
-    assert found.startswith(f"{NAME}, cell 3: its image has no caption")
+def test_a_bare_image_is_refused(good):
+    for mime in ("image/png", "image/svg+xml"):
+        good.cells[2].outputs = [new_output("display_data", data={mime: "iVBORw0KGgo="})]
+        (found,) = malformed(good, NAME)
+        assert found.startswith(f"{NAME}, cell 3: its image has no caption")
 
 
 @pytest.mark.parametrize(
@@ -209,10 +159,8 @@ def test_a_bare_image_is_refused(good, mime):
     [
         ("11px", "10px", False),
         ("font: 11px", "font-size: 10px", False),
-        ("font: 11px", "font: italic 9px", False),
         ("331", "400", False),
         ("331", "350", True),
-        ("11px", "14px", True),
     ],
 )
 def test_text_of_a_figure_is_legible_on_a_phone(good, old, new, legible):
@@ -236,7 +184,6 @@ def test_of_two_widths_the_narrow_one_is_measured(good):
     [
         ("# @title Proof\nx", {"tags": ["proof"], "cellView": "form"}, True),
         ("x", {"tags": ["exercise"]}, True),
-        ("x", {"tags": ["proof"], "cellView": "form"}, False),
         ("# @title Proof\nx", {"tags": ["proof"]}, False),
         ("# @title Proof\nx", {"cellView": "form"}, False),
         ("# @title Proof\nx", {"tags": ["check"]}, False),

@@ -1,3 +1,5 @@
+"""The symbols of a formula are found, in order, and none in code."""
+
 import pytest
 
 from tools.symbols import formulas, read
@@ -15,13 +17,12 @@ READ = [
     (r"W_0^{\mathsf{T}} W_1^\mathsf{T} e / e^{-1}", ["W", "W"]),
     (r"e^{s_j - m} \text{bytes, stored} \text{loss}_i \log n", ["s", "j", "m", "i", "n"]),
     (r"\begin{array}{cc|cc} 1 & x \end{array} 10{,}000^{-2i/D}", ["x", "i", "D"]),
-    (r"\sum_{j=0}^{S-1} \max_s |y| \cdot 30\,\text{ms}", ["j", "S", "s", "y"]),
     (r"[\operatorname{head}_0, \dots] \omega_i \ell", ["head", "omega", "i", "ell"]),
     (r"q_{D_\text{head}} + \underbrace{t}_{\text{cache}}", ["q", "D_head", "t"]),
     (r"\begin{cases} 0 & \text{if } t \\ -\infty & \text{else} \end{cases}", ["t"]),
-    (r"\frac 1 N d_{\text{model}} \nabla \operatorname{cross}", ["N", "d_model", "nabla", "cross"]),
-    (r"q^{\text{what}} H_{\text{kv}} 2 a b 1.5", ["q^what", "H_kv", "a", "b"]),
-    ("", []),
+    *[(broken, []) for broken in (r"\frac{", "}", r"\text{", r"\operatorname", "_", "")],
+    ("x_{t", ["x"]),
+    ("x^", ["x"]),
 ]
 
 
@@ -35,11 +36,6 @@ def test_where_a_symbol_stands():
         *[("s", ""), ("t", "_"), ("j", "_"), ("n", "^")],
         *[("i", "_"), ("x", ""), ("k", "^"), ("t", "^_")],
     ]
-
-
-@pytest.mark.parametrize("broken", ["x_{t", r"\frac{", "x^", "}", r"\text{", r"\operatorname", "_"])
-def test_a_formula_that_is_not_whole_is_read_as_far_as_it_goes(broken):
-    assert {name for name, _ in read(broken)} <= {"x", "t"}
 
 
 def test_formulas_are_found_wherever_markdown_has_them_and_not_in_code():

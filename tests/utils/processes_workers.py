@@ -16,20 +16,13 @@ def add_ranks(number):
 
 
 def fail_in(rank, how, folder):
-    """Fail in one process while the others wait for it."""
+    """Fail in one process while the others wait for it, or let all of them wait."""
     (folder / str(os.getpid())).touch()
     dist.barrier()
     if dist.get_rank() == rank:
         if how == "raise":
             raise KeyError("the news")
-        os.kill(os.getpid(), 9)
+        if how == "kill":
+            os.kill(os.getpid(), 9)
+        time.sleep(1000)
     dist.barrier()
-
-
-def never_send(folder):
-    """Wait in process 0 for what process 1 does not send, while it sleeps."""
-    (folder / str(os.getpid())).touch()
-    print("waiting")
-    if dist.get_rank() == 0:
-        dist.recv(torch.zeros(1), src=1)
-    time.sleep(1000)

@@ -1,6 +1,6 @@
 """What makes the book's pages: a Sphinx extension, with a module for each thing that it does.
 
-``cells``         folds under names, output without "Not yet", claims that are not shown
+``cells``         folds under names, output without "Not yet"
 ``boxes``         quotations that begin with **Result**, **Trap** or **Try it**
 ``landing``       the landing page: heads at work, three findings, a map of the chapters
 ``descriptions``  one title, and the first sentence of each page for those who share it

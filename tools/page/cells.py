@@ -19,9 +19,8 @@ SHOWN_AS = {
     "proof": ("hide-input", "Proof"),
     "solution": ("hide-cell", "Solution"),
     "check": ("remove-output", None),  # a stub's "Not yet" is for whoever runs it
-    "claim": ("remove-cell", None),
 }
-FOLDED = ("set-up", "plot", "proof", "solution", "claim")
+FOLDED = ("set-up", "plot", "proof", "solution")
 TITLE = re.compile(r"#\s*@title +(.+?) *(?:\n|\Z)")
 
 

@@ -46,7 +46,7 @@ LEFT_OUT = (
     "//svg",
     "//summary",
     *map(_classed, ("headerlink", "toctree-wrapper", "buttons")),
-    *map(_classed, ("tag_set-up", "tag_check", "tag_claim")),
+    *map(_classed, ("tag_set-up", "tag_check")),
     *(_classed(tag) + _classed("cell_input") for tag in ("tag_plot", "tag_proof")),
 )
 UNASKED = ("Sources",)  # sections that only list what the references have

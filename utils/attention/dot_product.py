@@ -51,9 +51,9 @@ def scaled_dot_product_attention(
 
     Source: Vaswani and others 2017, section 3.2.1, equation 1.
     """
+    check_dtypes(query, key, value)
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise ValueError("query, key and value need at least two dimensions: (length, width).")
-    check_dtypes(query, key, value)
     T, S = query.shape[-2], key.shape[-2]
     if query.shape[-1] != key.shape[-1] or value.shape[-2] != S:
         raise ValueError(

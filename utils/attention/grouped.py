@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from utils.attention.dot_product import scaled_dot_product_attention
+from utils.attention.validate import check_mask_type
 
 
 def grouped_attention(
@@ -37,6 +38,8 @@ def grouped_attention(
     heads : Tensor of shape (B, H, T, D_head)
     weights : Tensor of shape (B, H, T, S), or None
     """
+    if mask is not None:
+        check_mask_type("mask", mask, true_means="allowed")
     (B, H, T, head_dim), H_kv = q.shape, k.shape[1]
     groups = H // H_kv  # queries that share a key
     call = (mask, dropout_p, is_causal)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from utils.attention.masks import merge_layer_masks
-from utils.attention.validate import check_options, check_sizes
+from utils.attention.validate import check_options, check_sizes, no_embedding
 from utils.attention.weights import from_torch, to_torch
 
 
@@ -185,6 +185,10 @@ class AttentionLayer(nn.Module):
         return output, weights
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        tensors, widths = (query, key, value), (self.embed_dim, self.kdim, self.vdim)
+        for name, x in zip(("query", "key", "value"), tensors, strict=True):
+            if not isinstance(x, Tensor) or not x.is_floating_point():
+                raise no_embedding(name, x)
         if query.is_nested or key.is_nested or value.is_nested:
             raise TypeError(
                 "a nested tensor cannot be attended to; pad it with `.to_padded_tensor(0.0)`, and "
@@ -195,7 +199,6 @@ class AttentionLayer(nn.Module):
                 f"query, key and value have {query.dim()}, {key.dim()} and {value.dim()} "
                 "dimensions; expected 3 each, (batch, length, width), or 2 each without a batch."
             )
-        tensors, widths = (query, key, value), (self.embed_dim, self.kdim, self.vdim)
         for name, x, width in zip(("query", "key", "value"), tensors, widths, strict=True):
             if x.shape[-1] != width:
                 shape = tuple(x.shape)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.attention.validate import broadcasts, check_mask, is_plain
+from utils.attention.validate import broadcasts, check_mask, check_mask_type, is_plain
 
 BLOCKED = float("-inf")
 
@@ -75,8 +75,10 @@ def causal_mask(
 def blocked_to_allowed(mask: Tensor) -> Tensor:
     """Turn a mask of ``nn.MultiheadAttention`` (True = blocked) into one of ours (True = allowed).
 
-    A mask of floats is returned as it is: added to the scores, it means the same in both.
+    A mask of floats is returned as it is: added to the scores, it means the same in both. One of
+    integers is refused with TypeError, here as in all functions below.
     """
+    check_mask_type("mask", mask, true_means="blocked")
     return ~mask if mask.dtype == torch.bool else mask
 
 
@@ -86,6 +88,9 @@ def combine_masks(first: Tensor | None, second: Tensor | None) -> Tensor | None:
     Two masks of booleans give booleans; with a mask of floats the result is one of floats, to be
     added to the scores. None allows everything.
     """
+    for name, mask in (("first", first), ("second", second)):
+        if mask is not None:
+            check_mask_type(name, mask, true_means="allowed")
     if first is None or second is None:
         return second if first is None else first
     if first.dtype == torch.bool and second.dtype == torch.bool:
@@ -99,6 +104,7 @@ def to_additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
     -inf, and not a large number such as -1e9, which half precision cannot hold.
     """
+    check_mask_type("mask", mask, true_means="allowed")
     if mask.dtype != torch.bool:
         return mask.to(dtype)
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, BLOCKED)
@@ -121,6 +127,8 @@ def masked_softmax(
     -------
     Tensor of shape (..., T, S); each row sums to one, or to zero where nothing is allowed
     """
+    if mask is not None:
+        check_mask_type("mask", mask, true_means="allowed")
     overwrite = overwrite and is_plain(scores) and (mask is None or is_plain(mask))
     empty = None
     if mask is not None:

@@ -22,7 +22,7 @@ from utils.attention.dot_product import scaled_dot_product_attention
 from utils.attention.grouped import grouped_attention
 from utils.attention.layer import AttentionLayer, LayerOptions
 from utils.attention.masks import causal_mask, combine_masks
-from utils.attention.validate import check_whole
+from utils.attention.validate import check_mask_type, check_tensors, check_whole
 from utils.attention.weights import select
 
 
@@ -195,6 +195,7 @@ class MultiHeadAttention(AttentionLayer):
         """
         if self.between:
             raise NotImplementedError(f"a layer with {self.between} cannot decode with a cache.")
+        check_tensors(x=x)
         if x.dim() != 3 or x.shape[1] < 1:
             raise ValueError(
                 f"x has shape {tuple(x.shape)}; expected (B, T, {self.embed_dim}), with at least "
@@ -233,6 +234,7 @@ class MultiHeadAttention(AttentionLayer):
                 f"a layer with {self.between or 'positions'} cannot read keys that were kept; "
                 "decode without a cache."
             )
+        check_tensors(memory=memory)
         return self.split_heads(self.k_proj(memory)), self.split_heads(self.v_proj(memory))
 
     def attend_memory(
@@ -242,5 +244,8 @@ class MultiHeadAttention(AttentionLayer):
 
         ``allowed`` broadcasts to (B, H, T, S), bool, True = allowed. Returns (B, T, D).
         """
+        check_tensors(query=query)
+        if allowed is not None:
+            check_mask_type("allowed", allowed, true_means="allowed")
         heads, _ = self._attend_heads(self.split_heads(self.q_proj(query)), *memory, allowed)
         return self.out_proj(self.join_heads(heads))

@@ -108,13 +108,13 @@ def ring_attention(
         if there is no process group; or, after the group's timeout, where a process waits for one
         that does not come
     """
+    check_dtypes(query, key, value)
     q, k, v = query.shape, key.shape, value.shape
     if min(map(len, (q, k, v))) < 2 or (*k[:-1], q[-2:]) != (*v[:-1], (k[-2], k[-1])):
         sizes = f"{tuple(q)}, {tuple(k)} and {tuple(v)}"
         raise ValueError(f"query, key and value of shapes {sizes} are not slices of one sequence.")
     if is_causal and q[-2] % 2:
         raise ValueError(f"a causal slice is two pieces of one length, and not {q[-2]} tokens.")
-    check_dtypes(query, key, value)
     if not dist.is_available() or not dist.is_initialized():
         raise RuntimeError("there is no process group: start it with torchrun, or run_processes.")
     with torch.autocast(query.device.type, enabled=False):

@@ -65,11 +65,11 @@ def tiled_attention(
     "FlashAttention", section 3; Dao 2023, "FlashAttention-2", whose loops and whose
     one number a query these are. Windows: Beltagy and others 2020, "Longformer".
     """
+    check_dtypes(query, key, value)
     q, k, v = query.shape, key.shape, value.shape
     if min(map(len, (q, k, v))) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
         sizes = f"{tuple(q)}, {tuple(k)} and {tuple(v)}"
         raise ValueError(f"query, key and value of shapes {sizes} do not fit each other.")
-    check_dtypes(query, key, value)
     if tile < 1 or (window is not None and (window < 1 or not is_causal)):
         raise ValueError(f"tile {tile}, window {window}: at least 1, a window with is_causal.")
     batch = torch.broadcast_shapes(q[:-2], k[:-2], v[:-2])
@@ -112,11 +112,11 @@ def partial_attention(
 
     Source: Dao 2023, "FlashAttention-2".
     """
+    check_dtypes(query, key, value)
     q, k, v = query.shape, key.shape, value.shape
     if min(map(len, (q, k, v))) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
         sizes = f"{tuple(q)}, {tuple(k)} and {tuple(v)}"
         raise ValueError(f"query, key and value of shapes {sizes} do not fit each other.")
-    check_dtypes(query, key, value)
     dtype = torch.promote_types(query.dtype, torch.float32)
     scores = query.to(dtype) @ key.to(dtype).mT / math.sqrt(q[-1])  # (..., T, S)
     if attn_mask is not None:

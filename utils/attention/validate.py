@@ -9,6 +9,7 @@ import math
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.forward_ad import unpack_dual
@@ -85,16 +86,47 @@ def check_options(
         raise ValueError(f"dropout is a probability between 0 and 1; got {dropout}.")
 
 
-def check_dtypes(query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Refuse whole numbers, and different dtypes unless autocast is there to convert them.
+def check_tensors(**given: Any) -> None:
+    """Refuse what is no tensor, or one of whole numbers, such as token ids, by its name.
 
     Raises
     ------
     TypeError
         as said above
     """
+    for name, x in given.items():
+        if not isinstance(x, Tensor) or not x.is_floating_point():
+            raise no_embedding(name, x)
+
+
+def no_embedding(name: str, x: Any) -> TypeError:
+    """Say what was given in the place of a tensor of floats, and what to do."""
+    if isinstance(x, Tensor):
+        return TypeError(
+            f"{name} has dtype {x.dtype}: pass embeddings in one floating dtype, (B, T, D), not "
+            "token ids; nn.Embedding makes the one of the other."
+        )
+    if x is None:
+        way = "the same one for query, key and value is self-attention"
+    elif isinstance(x, np.ndarray):
+        way = f"torch.from_numpy({name}).float()"
+    else:
+        way = "such as torch.tensor makes of a list"
+    kind = "None" if x is None else f"of type {type(x).__name__}"
+    return TypeError(f"{name} is {kind}: pass a tensor of floats, {way}.")
+
+
+def check_dtypes(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Refuse what ``check_tensors`` does, and different dtypes that autocast does not convert.
+
+    Raises
+    ------
+    TypeError
+        as said above
+    """
+    check_tensors(query=query, key=key, value=value)
     one_dtype = query.dtype == key.dtype == value.dtype
-    if query.is_floating_point() and (one_dtype or torch.is_autocast_enabled(query.device.type)):
+    if one_dtype or torch.is_autocast_enabled(query.device.type):
         return
     raise TypeError(
         f"query, key and value have dtypes {query.dtype}, {key.dtype} and {value.dtype}; convert "
@@ -102,8 +134,8 @@ def check_dtypes(query: Tensor, key: Tensor, value: Tensor) -> None:
     )
 
 
-def check_mask(name: str, mask: Tensor, true_means: str) -> None:
-    """Refuse what looks like a mask and is none.
+def check_mask_type(name: str, mask: Tensor, true_means: str) -> None:
+    """Refuse what looks like a mask and is none, without a look at its numbers.
 
     Parameters
     ----------
@@ -114,12 +146,14 @@ def check_mask(name: str, mask: Tensor, true_means: str) -> None:
     Raises
     ------
     TypeError
-        for a mask of integers, whose 1 could be meant either way, or PyTorch's ``CausalBias``,
-        which describes a mask and holds no numbers
-    ValueError
-        for a mask of floats that holds NaN, as 0 * -inf is; compiled code, ``torch.vmap`` and GPUs,
-        which would have to be waited for, do not look
+        for a mask of integers, whose 1 could be meant either way, for PyTorch's ``CausalBias``,
+        which describes a mask and holds no numbers, and for what is no tensor
     """
+    if not isinstance(mask, Tensor):
+        raise TypeError(
+            f"{name} is of type {type(mask).__name__}: pass a tensor of booleans (True = "
+            f"{true_means}), such as torch.tensor makes of a list or an array."
+        )
     if isinstance(mask, CausalBias):
         raise TypeError(
             f"{name} is PyTorch's CausalBias, which holds no numbers; pass is_causal=True instead, "
@@ -132,6 +166,20 @@ def check_mask(name: str, mask: Tensor, true_means: str) -> None:
             f"to the scores). If its 1 is a token to read, as in Hugging Face's attention_mask, "
             f"pass `{name} == {tokens}`; if its 1 is to be left out, `{name} == {padding}`."
         )
+
+
+def check_mask(name: str, mask: Tensor, true_means: str) -> None:
+    """Refuse what ``check_mask_type`` does, and NaN.
+
+    Raises
+    ------
+    TypeError
+        as ``check_mask_type`` does
+    ValueError
+        for a mask of floats that holds NaN, as 0 * -inf is; compiled code, ``torch.vmap`` and GPUs,
+        which would have to be waited for, do not look
+    """
+    check_mask_type(name, mask, true_means)
     look = mask.is_floating_point() and mask.device.type == "cpu" and is_plain(mask)
     if look and not is_in_torch_dispatch_mode() and mask.isnan().any():
         raise ValueError(

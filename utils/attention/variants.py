@@ -8,7 +8,7 @@ Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim``, D_head = the
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -95,8 +95,10 @@ class ConvMultiHeadAttention(FastMultiHeadAttention):
             )
         self.kernel_size = kernel_size
         inner_dim, like = num_heads * head_dim, self.out_proj.weight
-        self.reduce = nn.Conv1d(inner_dim, embed_dim, kernel_size, groups=num_heads, bias=bias)
-        self.reduce.to(like.device, like.dtype)
+        placed: dict[str, Any] = {"device": like.device, "dtype": like.dtype}
+        self.reduce = nn.Conv1d(
+            inner_dim, embed_dim, kernel_size, groups=num_heads, bias=bias, **placed
+        )
         self.out_proj = self._linear(embed_dim, embed_dim)  # in the place of the parent's
         self.reset_parameters()
 

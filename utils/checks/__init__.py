@@ -1,8 +1,7 @@
 """What a reader calls to test what they wrote: one check for each exercise.
 
 A check runs an obvious specification on seeded inputs and returns "Right." or, starting with "Not
-yet:", one sentence that says what is wrong. Each module names its checks in ``__all__``. ``claim``
-asserts a finding of the text.
+yet:", one sentence that says what is wrong. Each module names its checks in ``__all__``.
 """
 # ruff: noqa: F403
 
@@ -28,4 +27,3 @@ from utils.checks.ch15 import *
 from utils.checks.ch16 import *
 from utils.checks.ch17 import *
 from utils.checks.ch18 import *
-from utils.checks.claims import *

@@ -49,7 +49,7 @@ def kernels_for_keras(function: Code) -> None:
         }
         got = call(function, packed.numpy().copy(), H)
         if not isinstance(got, tuple | list):
-            got = _tensor(got, "the result")
+            got = [*torch.atleast_1d(_tensor(got, "the result"))]
         if len(got) != 3:
             raise FaultError(f"your function should return three kernels; got {len(got)}.")
         kernels = [_tensor(part, "a kernel") for part in got]

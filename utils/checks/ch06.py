@@ -82,7 +82,7 @@ def weights_of_head(function: Code) -> None:
     for h in (4, 0, 2):
         rows = slice(h * D_head, (h + 1) * D_head)
         result = call(function, packed, H, h)
-        result = list(result) if isinstance(result, Tensor) else result
+        result = [*torch.atleast_1d(result)] if isinstance(result, Tensor) else result
         require_parts(result, 3, "three tensors: query, key and value")
         for i, (name, got) in enumerate(zip(names, result, strict=True)):
             mistakes = {f"these rows belong to the {names[j]}.": blocks[j, h] for j in range(3)}

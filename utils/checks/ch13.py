@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from utils.checks.comparing import (
     Code,
     FaultError,
+    as_number,
     call,
     check,
     compare,
@@ -183,7 +184,7 @@ def gathered_pages(function: Code) -> None:
             mistakes = {said: wrong for said, wrong in mistakes.items() if "`" not in said}
         got = call(function, room.clone(), list(table), length)
         if isinstance(got, list | tuple) and all(isinstance(part, Tensor) for part in got):
-            got = torch.stack([*got])
+            got = torch.stack([*got]) if len({part.shape for part in got}) == 1 else got
         compare(got, right[:, :, :length], f"for the pages {table}, the result", mistakes)
 
 
@@ -241,6 +242,7 @@ def accepted_tokens(function: Code) -> None:
                 ) from fault
             raise
         if isinstance(got, list | tuple):
-            got = torch.tensor([int(token) for token in got], dtype=torch.int64)
+            tokens = [as_number(token, f"each token for guesses {given}") for token in got]
+            got = torch.tensor(tokens, dtype=torch.float64)
         what = f"for guesses {given} and answers {said}, the result"
         compare(got, answers[: n + 1], what, mistakes)

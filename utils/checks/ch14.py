@@ -6,7 +6,7 @@ Shapes: N processes, B sequences, T tokens, D the model's width.
 """
 
 from collections.abc import Callable, Sequence
-from threading import Barrier, Thread
+from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 
 import torch
@@ -29,6 +29,7 @@ __all__ = ["balanced_ring", "equal_tokens", "mean_gradient", "placed_all_reduce"
 
 PATIENCE = 5.0  # seconds that one waits for the others
 JUST_COME = "pass on what has just come, and not your own again."
+DONE = object()  # what one that has returned hands over, so that nobody waits for it in vain
 ALONE = "the processes wait for one another: all must call it equally often, in the same order."
 
 
@@ -247,6 +248,7 @@ class _Group:
         def work(rank: int) -> None:
             try:
                 results[rank] = call(function, *inputs[rank])
+                call(self._exchange, rank, DONE)
             except FaultError as fault:
                 faults.append(fault)
                 self.barrier.abort()  # nobody waits for this one
@@ -278,12 +280,15 @@ class _Group:
         return lambda x: self._exchange(rank, x)[rank - 1]
 
     def _exchange(self, rank: int, x: Any) -> list[Any]:
-        tensors = x if isinstance(x, tuple | list) else [x]
-        self.given[rank] += sum(y.numel() if isinstance(y, Tensor) else 1 for y in tensors)
+        if x is not DONE:
+            tensors = x if isinstance(x, tuple | list) else [x]
+            self.given[rank] += sum(y.numel() if isinstance(y, Tensor) else 1 for y in tensors)
         self.slots[rank] = x
         self.barrier.wait()  # all have come
         every = list(self.slots)
         self.barrier.wait()  # all have read
+        if 0 < every.count(DONE) < self.N:
+            raise BrokenBarrierError  # some have returned, others wait for them
         return every
 
     def refuse_more(self, enough: float, said: str) -> None:

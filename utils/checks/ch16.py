@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from utils.checks.comparing import (
     Code,
     FaultError,
+    as_number,
     call,
     check,
     compare,
@@ -73,6 +74,8 @@ def exact_p_value(function: Code) -> None:
             if n:
                 raise
             raise FaultError(f"{fault}. {what} has no tosses: return 1 for it.") from fault
+        if not n and math.isnan(as_number(got, what)):
+            raise FaultError(f"{what} has no tosses: return 1 for it, not NaN.")
         compare_numbers([(got, right, what, mistakes)])
 
 

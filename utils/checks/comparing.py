@@ -25,6 +25,7 @@ class Answer(str):
 
 
 RIGHT = Answer("Right.")
+STRANGE = "what you gave or returned is nothing that the check can look at"
 
 
 class FaultError(Exception):
@@ -34,7 +35,8 @@ class FaultError(Exception):
 def check(run: Callable[..., None]) -> Callable[..., Answer]:
     """Make a check of a function that raises ``FaultError``: it returns what to tell the reader.
 
-    The result is "Right." or a sentence that starts with "Not yet:".
+    The result is "Right." or a sentence that starts with "Not yet:". What a check stumbles over is
+    no traceback of ours either: the sentence quotes it.
     """
 
     @functools.wraps(run)
@@ -43,6 +45,9 @@ def check(run: Callable[..., None]) -> Callable[..., Answer]:
             run(*args, **kwargs)
         except FaultError as fault:
             return Answer(f"Not yet: {fault}")
+        except Exception as error:  # a thing so strange that the check did not foresee it
+            said = f"{STRANGE} ({type(error).__name__}: {error})."
+            return Answer(f"Not yet: {said}")
         return RIGHT
 
     return checked
@@ -107,7 +112,7 @@ def compare_numbers(
     """
     numbers = [as_number(got, what, whole) for got, _, what, _ in cases]
     for number, (_, right, what, _) in zip(numbers, cases, strict=True):
-        if abs(number - right) > atol:
+        if not abs(number - right) <= atol:  # NaN is neither more nor less than anything
             said = mistake_in_all(numbers, [mistakes for *_, mistakes in cases], atol)
             raise FaultError(said or form.format(what=what, got=number, right=right))
 

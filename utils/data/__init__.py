@@ -14,7 +14,7 @@
 
 from utils.data.byte_pairs import END_OF_TEXT, BytePairs, visible
 from utils.data.copying import copied_runs, longest_copies, longest_copy
-from utils.data.corpus import Corpus, all_documents, class_names, drop_duplicates
+from utils.data.corpus import Corpus, class_names, drop_duplicates
 from utils.data.dates import FIRST, LANGUAGES, LAST, Split, split_dates, write_date, write_dates
 from utils.data.docstrings import docstring_rows
 from utils.data.documentation import documentation, package_versions, writer_texts

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from datasets import Dataset, DatasetDict
+    from datasets import DatasetDict
 
 PROBE_SECONDS = 3.0  # that the hub has to answer
 SPLITS = ("train", "test")
@@ -80,7 +80,8 @@ class Corpus:
         from datasets import Dataset, DatasetDict, Features, Value
 
         if folder := os.environ.get(self.folder_variable):
-            rows, words = self._from_folder(Path(folder)), f"the folder in {self.folder_variable}"
+            rows = self._from_folder(Path(os.path.expanduser(folder)))  # a shell may leave the ~
+            words = f"the folder in {self.folder_variable}"
         else:
             rows, words = self._from_hub(), f"{self.hub_name} on the hub"
         source = self.name
@@ -107,11 +108,20 @@ class Corpus:
         return {split: self._read(file) for split, file in files.items()}
 
     def _read(self, file: Path) -> list[Row]:
-        """Read a file with one JSON object in each line; rows are counted from 1."""
-        rows = []
+        """Read a file with one JSON object in each line; rows are counted from 1.
+
+        A blank line is an error, unless nothing comes after it.
+        """
+        rows: list[Row] = []
+        blank = None  # where the first blank line is
         with file.open("rb") as lines:  # bytes, so that a row that is not UTF-8 has a number too
             for number, line in enumerate(lines, start=1):
                 where = f"{file}, row {number}"
+                if not line.strip():
+                    blank = blank or where
+                    continue
+                if blank:
+                    raise ValueError(f"{blank}: not valid JSON (the line is blank).")
                 try:
                     row = json.loads(line)
                 except ValueError as error:
@@ -205,10 +215,3 @@ def drop_duplicates(documents: DatasetDict) -> DatasetDict:
         texts = documents[split]["text"]
         kept[split] = documents[split].select([i for i, t in enumerate(texts) if is_first(t)])
     return DatasetDict({split: kept[split] for split in SPLITS})
-
-
-def all_documents(documents: DatasetDict) -> Dataset:
-    """Give both splits as one."""
-    from datasets import concatenate_datasets
-
-    return concatenate_datasets([documents[split] for split in SPLITS])

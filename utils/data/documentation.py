@@ -7,15 +7,9 @@ on. Other versions of the libraries have other texts.
 
 from __future__ import annotations
 
-import ast
-import inspect
-import warnings
-from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
-from pathlib import Path
 
-from utils.data.docstrings import SKIPPED, _hash
+from utils.data.docstrings import SKIPPED, docstrings_of, source_files, text_hash
 
 TRAINED_ON = ("matplotlib", "networkx", "numpy", "pandas", "scipy", "sklearn")
 VALIDATED_ON = ("plotnine", "seaborn")
@@ -41,17 +35,12 @@ def documentation(package: str, least_words: int = LEAST_WORDS) -> list[str]:
     RuntimeError
         if the package is not installed, or has no such docstring
     """
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise RuntimeError(f"The texts need {package}: pip install {package}")
-    root = Path(spec.origin).parent
-    texts: set[str] = set()
-    for path in root.rglob("*.py"):
-        if OTHERS.isdisjoint(path.relative_to(root).parts):
-            texts.update(t for t in _docstrings(path) if len(t.split()) >= least_words)
+    files = source_files(package, DISTRIBUTIONS.get(package, package), OTHERS)
+    written = {text for file in files.values() for text in docstrings_of(file)}
+    texts = {text for text in written if len(text.split()) >= least_words}
     if not texts:
         raise RuntimeError(f"{package} has no docstrings here: install it with its sources.")
-    return sorted(texts, key=_hash)
+    return sorted(texts, key=text_hash)
 
 
 def writer_texts(
@@ -72,7 +61,7 @@ def writer_texts(
         see ``documentation``
     """
     known, other = (
-        sorted({text for package in packages for text in documentation(package)}, key=_hash)
+        sorted({text for package in packages for text in documentation(package)}, key=text_hash)
         for packages in (train, validation)
     )
     read = set(known)
@@ -88,17 +77,3 @@ def package_versions(packages: tuple[str, ...] = TRAINED_ON + VALIDATED_ON) -> d
         except PackageNotFoundError:
             continue
     return found
-
-
-def _docstrings(path: Path) -> Iterator[str]:
-    """Give the docstrings of one file, without their indentation."""
-    with warnings.catch_warnings(action="ignore"):  # of escapes in other people's strings
-        try:
-            tree = ast.parse(path.read_bytes())
-        except (SyntaxError, ValueError):
-            return  # not for this version of Python, such as a template
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            text = inspect.cleandoc(ast.get_docstring(node, clean=False) or "")
-            # Half a surrogate pair, as an escape may make it, is no character.
-            yield text.encode(errors="ignore").decode()

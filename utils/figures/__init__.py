@@ -6,7 +6,7 @@
 ``plots``        the plots that several chapters draw
 ``drawings``     tensors, masks, heads, layers, blocks, tiles and caches
 ``head_view``    the weights of each head as lines between tokens
-``live_figure``  figures that a reader can touch
+``live_…``       figures that a reader can touch, on ``live_figure``
 """
 
 from utils.figures.drawings import (
@@ -18,7 +18,6 @@ from utils.figures.drawings import (
     draw_embedding,
     draw_folding,
     draw_heads,
-    draw_layer,
     draw_lookup,
     draw_loop,
     draw_mask,
@@ -33,13 +32,16 @@ from utils.figures.drawings import (
 )
 from utils.figures.figure import STYLE, DescribedFigure
 from utils.figures.head_view import FAINT, HeadView
-from utils.figures.live_figure import LiveFigure, live
+from utils.figures.live_dates import live_dates
+from utils.figures.live_headline import live_headline
+from utils.figures.live_heads import live_heads
+from utils.figures.live_mask import live_mask
+from utils.figures.live_query import live_query
+from utils.figures.live_turn import live_turn
+from utils.figures.live_writer import live_writer
 from utils.figures.narrow import NARROW
 from utils.figures.palette import (
     BINARY,
-    COLD,
-    DIVERGING,
-    GRADED,
     HEAD_COLOURS,
     HEAT,
     INK,

@@ -4,26 +4,43 @@ from __future__ import annotations
 
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from utils.figures.drawings.canvas import Picture
-from utils.figures.live_writer import model_in_halves
+from utils.figures.live_figure import LiveFigure, model_in_halves
 
+SCRIPTS = ("attention.js", "live.js", "dates.js")
+STYLES = ("live.css", "dates.css")
 # What the script knows of a ``Transformer``.
 PARTS = {"Transformer", "Embedding", "SinusoidalPositionalEncoding", "ModuleList", "EncoderBlock"}
 PARTS |= {"DecoderBlock", "MultiHeadAttention", "Sequential", "Linear", "ReLU", "LayerNorm"}
 PARTS |= {"Dropout"}  # which does nothing once a model is trained
 
 
-def draw_dates(
+def live_dates(
+    caption: str,
     model: Any,
     vocabulary: Any,
     text: str,
     letters: int,
     still: Picture,
     head: int | None = None,
-) -> tuple[dict[str, Any], Figure, str, Figure]:
-    """Give the translator in half precision; what stands in its place is drawn by the caller."""
+) -> LiveFigure:
+    """Make it; put it at the end of a cell.
+
+    Parameters
+    ----------
+    caption : str, what the figure shows, the finding first
+    model : ``Transformer`` with its norms first; it is kept in half precision
+    vocabulary : its ``CharacterVocabulary``
+    text : str, what it reads first
+    letters : int, how many of them it has written when the figure opens
+    head : int, whose lines it opens with; None for the mean of the heads
+    still : ``Picture``, what stands there without a script
+
+    Raises
+    ------
+    ValueError
+        if what it is given does not fit together
+    """
     if other := sorted({type(part).__name__ for part in model.modules()} - PARTS):
         raise ValueError(f"the figure does not know {other[0]}, which the model has.")
     if not (model.is_causal and model.encoder[0].norm_first):
@@ -39,4 +56,4 @@ def draw_dates(
     given = {"text": text, "letters": letters, "head": head, "numHeads": num_heads}
     given |= {"characters": "".join(vocabulary.characters), "state": model_in_halves(model)}
     alt = f"A model translates “{text}”, letter by letter. {still.alt}"
-    return given, still.wide, alt, still.narrow
+    return LiveFigure("dates", SCRIPTS, STYLES, given, still.wide, alt, caption, still.narrow)

@@ -6,26 +6,28 @@ import re
 from typing import Any
 
 import torch
-from matplotlib.figure import Figure
 
 from utils.figures.drawings.heads import draw_heads
-from utils.figures.live_writer import in_halves
+from utils.figures.live_figure import LiveFigure, in_halves
 
+SCRIPTS = ("attention.js", "live.js", "byte_pairs.js", "heads.js")
+STYLES = ("live.css", "heads.css")
 NEEDED = r"gap|embedding\.weight|(mha_norm|mha\.[qk]_proj)\.(weight|bias)"  # for weights alone
 
 
-def draw_layer(filler: Any, text: str) -> tuple[dict[str, Any], Figure, str, Figure]:
-    """Give what the script is given, the pictures of all heads, and both in words.
+def live_heads(caption: str, filler: Any, text: str) -> LiveFigure:
+    """Make it; put it at the end of a cell.
 
     Parameters
     ----------
-    filler : ``utils.models.KeptGapFiller``
-    text : str, the sentence
+    caption : str, what the figure shows, the finding first
+    filler : ``KeptGapFiller``, with its weights, vocabulary and recipe
+    text : str, the sentence that the figure opens with
 
     Raises
     ------
     ValueError
-        if the sentence has no token
+        if what it is given does not fit together
     """
     ids = filler.encode(text)
     if not ids:
@@ -43,7 +45,7 @@ def draw_layer(filler: Any, text: str) -> tuple[dict[str, Any], Figure, str, Fig
         "looksAt": called,
         "state": {n: in_halves(x) for n, x in state.items() if re.fullmatch(NEEDED, n)},
     }
-    return given, still.wide, still.alt, still.narrow
+    return LiveFigure("heads", SCRIPTS, STYLES, given, still.wide, still.alt, caption, still.narrow)
 
 
 def _called(vocabulary: Any, token: int) -> str:

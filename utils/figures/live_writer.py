@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import re
@@ -11,14 +10,14 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
-from matplotlib.figure import Figure
-from torch import Tensor
 
+from utils.figures.live_figure import LiveFigure, in_halves
 from utils.figures.palette import PALETTE
 
+SCRIPTS = ("attention.js", "live.js", "byte_pairs.js", "writer.js")
+STYLES = ("live.css", "writer.css")
 LINES, LETTERS = 14, 44  # of the text in the picture
 BEST = 8  # tokens that have a bar
-MOST = 270_000  # letters of a model in the page
 PARTS = r"norm|embedding|blocks\.\d+\.(mha_norm|ff_norm|mha\.\w+_proj|ff\.(gate|up|down)_proj)"
 
 
@@ -49,8 +48,21 @@ def weights_script(writer: Any) -> str:
     return f"globalThis.courseWriter = {json.dumps(given, separators=(',', ':'))};\n"
 
 
-def draw_writer(writer: Any, text: str, written: str) -> tuple[dict[str, Any], Figure, str]:
-    """Give what the script needs to know, the picture of what was written, and both in words."""
+def live_writer(caption: str, writer: Any, text: str, written: str) -> LiveFigure:
+    """Make it; put it at the end of a cell.
+
+    Parameters
+    ----------
+    caption : str, what the figure shows, the finding first
+    writer : ``Writer``, with its weights, vocabulary and recipe
+    text : str, the prompt that the figure opens with
+    written : str, how the model went on, for the picture
+
+    Raises
+    ------
+    ValueError
+        if what it is given does not fit together
+    """
     if not written:
         raise ValueError("the picture needs something that the model wrote after the prompt.")
     ids = [0, *writer.vocabulary.encode(text + written)]  # behind the end of another text
@@ -74,7 +86,8 @@ def draw_writer(writer: Any, text: str, written: str) -> tuple[dict[str, Any], F
     alt = f"The model went on with “{text}”: “{text}{written}” The next token after it: {told}."
     numbers = sum(weight.numel() for weight in writer.model.state_dict().values())
     size = math.ceil(numbers * 8 / 3 / 1e5) / 10  # two bytes each are 8 / 3 letters of base64
-    return {"text": text, "version": writer.recipe["sha256"][:8], "megabytes": size}, figure, alt
+    given = {"text": text, "version": writer.recipe["sha256"][:8], "megabytes": size}
+    return LiveFigure("writer", SCRIPTS, STYLES, given, figure, alt, caption)
 
 
 def _lines(text: str) -> str:
@@ -84,23 +97,3 @@ def _lines(text: str) -> str:
     return "\n".join(
         re.sub("^ +", lambda blank: "\N{NO-BREAK SPACE}" * len(blank[0]), line) for line in lines
     )
-
-
-def model_in_halves(model: Any) -> dict[str, str]:
-    """Give all weights of a model under their names, for a figure that holds them.
-
-    Raises
-    ------
-    ValueError
-        if a page has no room for them
-    """
-    state = {name: in_halves(weight) for name, weight in model.state_dict().items()}
-    if (size := sum(map(len, state.values()))) > MOST:
-        raise ValueError(f"the weights make {size:,} letters; a page has room for {MOST:,}.")
-    return state
-
-
-def in_halves(weight: Tensor) -> str:
-    """Give the numbers of a tensor as base64 of float16, two bytes for each."""
-    numbers = weight.detach().cpu().half().numpy().astype("<f2")
-    return base64.b64encode(numbers.tobytes()).decode()

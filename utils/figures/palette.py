@@ -13,7 +13,6 @@ NOTE = "#5b6675"  # words and arrows beside the data
 NEUTRAL = "#7f8896"  # a line, a band, points to compare with
 PALE = "#d5dae1"  # grids, and areas behind the data
 HEAT = "#0070b0"  # a cell of a heat map, the more opaque the larger
-COLD = "#d05a00"  # a cell below zero, where a heat map has two sides
 
 # What takes the place of a colour on a dark ground, where it is not the same.
 DARK = {
@@ -30,7 +29,6 @@ DARK = {
     NEUTRAL: "#8a94a3",
     PALE: "#39434f",
     HEAT: "#2f86d1",
-    COLD: "#d9752f",
 }
 # The name of each colour in the style of a page, where it follows light and dark.
 VARIABLES = {colour: f"--fig-{n}" for n, colour in enumerate(PALETTE)} | {
@@ -41,7 +39,6 @@ VARIABLES = {colour: f"--fig-{n}" for n, colour in enumerate(PALETTE)} | {
     NEUTRAL: "--fig-neutral",
     PALE: "--fig-pale",
     HEAT: "--fig-heat",
-    COLD: "--fig-cold",
 }
 
 
@@ -58,16 +55,4 @@ def tint(colour: str) -> LinearSegmentedColormap:
 
 
 SEQUENTIAL = tint(HEAT)  # from nothing to much: weights, counts
-DIVERGING = LinearSegmentedColormap.from_list(  # to both sides of a zero in the middle
-    "signs",
-    [
-        (0, to_rgb(COLD)),
-        (0.5, (*to_rgb(COLD), 0.0)),
-        (0.5, (*to_rgb(HEAT), 0.0)),
-        (1, to_rgb(HEAT)),
-    ],
-)
-GRADED = LinearSegmentedColormap.from_list(  # numbers without a zero that matters; many curves
-    "order", [PALETTE[0], PALETTE[5], PALETTE[2], PALETTE[4], PALETTE[1]]
-)
 BINARY = ListedColormap([PALE, PALETTE[0]], name="allowed")  # no (pale) and yes (blue)

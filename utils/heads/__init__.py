@@ -17,7 +17,6 @@ from utils.heads.importance import (
     ablation_importance,
     confidence,
     confidence_importance,
-    document_errors,
     document_losses,
     gradient_importance,
 )

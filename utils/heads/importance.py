@@ -28,12 +28,6 @@ def document_losses(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
     return F.cross_entropy(model(ids), labels, reduction="none")
 
 
-def document_errors(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
-    """Give 1 for each document of a batch that is classified wrongly, else 0, (B,)."""
-    ids, labels = batch
-    return (model(ids).argmax(dim=-1) != labels).double()
-
-
 def ablation_importance(
     model: nn.Module, batches: Iterable[Any], measure: Measure = document_losses
 ) -> Tensor:
@@ -42,8 +36,7 @@ def ablation_importance(
     Parameters
     ----------
     batches : what ``measure`` takes, gone through 1 + L * H times
-    measure : the loss of each document, (B,); with ``document_errors`` the result is the accuracy
-        lost
+    measure : the loss of each document, (B,); with 1 for an error the result is the accuracy lost
 
     Returns
     -------

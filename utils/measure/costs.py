@@ -138,14 +138,6 @@ class Peak:
         """Operations for each byte from which on the products, not the memory, are the limit."""
         return self.flops / self.bytes
 
-    def least_seconds(self, flops: float, moved: float) -> float:
-        """The time below which so many operations on so many bytes cannot be done: the roofline.
-
-        Source: Williams, Waterman and Patterson 2009, "Roofline: An Insightful Visual Performance
-        Model for Multicore Architectures".
-        """
-        return max(flops / self.flops, moved / self.bytes)
-
 
 def measure_peak(device: torch.device, dtype: torch.dtype, quick: bool = False) -> Peak:
     """Measure both peaks of a device, with the number of threads that is set.

@@ -16,7 +16,7 @@
 ``writing``     write token by token: the best each time, or the best of several beams
 """
 
-from utils.models.adapters import LowRank, add_adapters, merge_adapters
+from utils.models.adapters import LowRank, add_adapters
 from utils.models.blocks import DecoderBlock, EncoderBlock
 from utils.models.classifier import TextClassifier
 from utils.models.encoder import TextEncoder

@@ -72,12 +72,3 @@ def add_adapters(
     for linear, adapter in zip(chosen, adapters, strict=True):
         parametrize.register_parametrization(linear, "weight", adapter)
     return [parameter for adapter in adapters for parameter in adapter.parameters()]
-
-
-def merge_adapters(model: nn.Module) -> None:
-    """Write each sum into its weight and drop the adapter: the same outputs, and no extra cost."""
-    for module in model.modules():
-        if parametrize.is_parametrized(module, "weight"):
-            kinds = module.parametrizations.weight  # type: ignore[union-attr]
-            if len(kinds) == 1 and isinstance(kinds[0], LowRank):  # type: ignore[arg-type, index]
-                parametrize.remove_parametrizations(module, "weight")

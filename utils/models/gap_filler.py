@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from utils.attention import MultiHeadAttention, RotaryPositionalEncoding
 from utils.data import BytePairs
 from utils.models.language_model import GELUNetwork
-from utils.models.writer import read_kept
+from utils.models.writer import load_kept
 
 SIZES = ("vocab_size", "embed_dim", "num_heads", "hidden_dim")
 
@@ -94,9 +94,6 @@ def load_gap_filler(folder: Path | str, name: str = "04-heads") -> KeptGapFiller
     Raises
     ------
     RuntimeError
-        see ``read_kept``
+        see ``load_kept``
     """
-    recipe, weights = read_kept(folder, name, "make train-heads")
-    model = GapFiller(**{size: recipe["settings"][size] for size in SIZES})
-    model.load_state_dict(weights)
-    return KeptGapFiller(model.eval(), BytePairs(recipe["merges"]), recipe)
+    return KeptGapFiller(*load_kept(GapFiller, SIZES, folder, name, "make train-heads"))

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from safetensors.torch import load as load_safetensors
-from torch import Tensor
+from torch import nn
 
 from utils.data import BytePairs
 from utils.models.language_model import LanguageModel
 
+Model = TypeVar("Model", bound=nn.Module)
 SIZES = ("vocab_size", "embed_dim", "num_heads", "num_kv_heads", "hidden_dim", "num_layers")
 
 
@@ -37,21 +39,19 @@ def load_writer(folder: Path | str, name: str = "18-writer") -> Writer:
     Raises
     ------
     RuntimeError
-        see ``read_kept``
+        see ``load_kept``
     """
-    recipe, weights = read_kept(folder, name, "make train-writer")
-    model = LanguageModel(**{size: recipe["settings"][size] for size in SIZES})
-    model.load_state_dict(weights)
-    return Writer(model.eval(), BytePairs(recipe["merges"]), recipe)
+    return Writer(*load_kept(LanguageModel, SIZES, folder, name, "make train-writer"))
 
 
-def read_kept(
-    folder: Path | str, name: str, command: str
-) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Give the recipe and the weights, float32, of a trained model.
+def load_kept(
+    make: Callable[..., Model], sizes: Sequence[str], folder: Path | str, name: str, command: str
+) -> tuple[Model, BytePairs, dict[str, Any]]:
+    """Give a trained model, float32, in evaluation mode; its vocabulary; and its recipe.
 
     Parameters
     ----------
+    make : class of the model, called with those settings of the recipe that ``sizes`` names
     name : str, of the two files, ``name``.json and ``name``.safetensors
     command : str, what makes them
 
@@ -73,4 +73,6 @@ def read_kept(
             f"{weights_file.name} is not what {recipe_file.name} describes: its SHA-256 begins "
             f"with {found[:12]}, not {recipe['sha256'][:12]}. Take both from one place."
         )
-    return recipe, {part: value.float() for part, value in load_safetensors(content).items()}
+    model = make(**{size: recipe["settings"][size] for size in sizes})
+    model.load_state_dict({k: value.float() for k, value in load_safetensors(content).items()})
+    return model.eval(), BytePairs(recipe["merges"]), recipe

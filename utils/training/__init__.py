@@ -1,13 +1,11 @@
 """Training: one loop, the classifier and the translator trained with it, and experiments.
 
 ``loop``         gradient steps, epochs, the classifier's training and its predictions
-``translation``  train a Transformer on pairs, and count exact translations
+``translation``  the loss of a Transformer on pairs, and exact translations
 ``language``     train a language model, and measure it in bits a byte
 ``experiments``  many configurations, many seeds, one table with intervals
 ``group``        the processes that torchrun started: meet, share, tell one another
-``distributed``  their batches: the losses of one process, whole or fully sharded
-``reach``        what a piece of code reaches, so that kept results know when they are stale;
-                 ``syntax`` reads one statement for it
+``distributed``  their batches: the losses of one process
 """
 
 from utils.training.experiments import (
@@ -33,11 +31,8 @@ from utils.training.loop import (
     train,
     train_epochs,
 )
-from utils.training.reach import code_hash
 from utils.training.translation import (
     exact_matches,
     linear_rate,
-    paper_rate,
-    train_translation,
     translation_loss,
 )

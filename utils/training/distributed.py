@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -38,8 +38,8 @@ def share_batches(model: nn.Module, loss_of: Loss, weigh: Callable[..., Any] = r
 
     Parameters
     ----------
-    model : nn.Module, the same weights in every process; or one that ``shard`` has cut. The loss is
-        always that of this model
+    model : nn.Module, the same weights in every process; or one that ``fully_shard`` has cut. The
+        loss is always that of this model
     loss_of : function, called as ``loss_of(model, *batch)``, that gives a mean, ()
     weigh : function, called as ``weigh(*batch)``, that gives how many things it is the mean of:
         rows, or tokens that are not padding
@@ -90,46 +90,10 @@ def _own_random_numbers(rank: int) -> Iterator[None]:
         yield
 
 
-def shard(model: nn.Module) -> nn.Module:
-    """Keep in each process only its piece of every parameter, gradient and moment.
-
-    A block's weights are put together where they are used, and its gradients are cut where they
-    arise. The model is changed in place: call this before its optimiser is made, then
-    ``share_batches``. With one process nothing is done.
-
-    Parameters
-    ----------
-    model : nn.Module, the same weights in every process, its blocks in ``nn.ModuleList``
-
-    Source: Rajbhandari and others 2020, "ZeRO: Memory Optimizations Toward Training Trillion
-    Parameter Models"; ``torch.distributed.fsdp.fully_shard``.
-    """
-    _, count = place()
-    if count > 1:
-        from torch.distributed.device_mesh import init_device_mesh
-        from torch.distributed.fsdp import fully_shard
-
-        mesh = init_device_mesh(next(model.parameters()).device.type, (count,))
-        for module in list(model.modules()):
-            if isinstance(module, nn.ModuleList):
-                for block in module:
-                    fully_shard(block, mesh=mesh)
-        fully_shard(model, mesh=mesh)
-    return model
-
-
 def _is_sharded(model: nn.Module) -> bool:
     from torch.distributed.fsdp import FSDPModule
 
     return isinstance(model, FSDPModule)
-
-
-def whole_weights(model: nn.Module) -> dict[str, Tensor]:
-    """Give the weights of all pieces together, on the CPU, in process 0; all have to ask."""
-    from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
-
-    whole = StateDictOptions(full_state_dict=True, cpu_offload=True)
-    return cast(dict[str, Tensor], get_model_state_dict(model, options=whole))
 
 
 def held_bytes(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, int]:

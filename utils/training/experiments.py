@@ -6,10 +6,15 @@ all that are asked for, keeps each result at once, and so goes on where it was s
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
+import json
 import os
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +25,8 @@ from scipy import stats
 from tqdm import tqdm
 
 from utils.files import replacing
-from utils.training.reach import code_hash
 
+KEPT_CODE = "KEPT_CODE"  # `make notebooks` says here what each function runs: JSON, name to hash
 CONFIDENCE = 0.95
 RECHECK_SECONDS = 60.0
 ROUNDING = 1e-4  # relative, of another machine
@@ -54,15 +59,19 @@ def run_all(
     Raises
     ------
     ValueError
-        if there is nothing to run, the keys of the configurations differ, or ``file`` was made by
-        other code: ``run``, or something that it reaches (``utils.training.reach``), has changed.
-        With RECHECK=1 in the environment a few rows are then run again, and the file is taken for
-        this code's if they come out as they were, but for what another seed would change
+        if there is nothing to run, the keys of the configurations differ, or ``file`` is damaged;
+        and while `make notebooks` runs, which knows what each function runs, if ``file`` was made
+        by other code. With RECHECK=1 in the environment a few rows are then run again, and the
+        file is taken for this code's if they come out as they were, but for what another seed
+        would change
+    OSError
+        if ``file`` cannot be written; it stays as it was
     """
     asked = [{**configuration, "seed": seed} for configuration in configurations for seed in seeds]
     if not asked or any(row.keys() != asked[0].keys() for row in asked):
         raise ValueError("run_all needs configurations, all with the same keys, and seeds.")
-    source = "" if file is None else code_hash(run)
+    code = json.loads(os.environ.get(KEPT_CODE, "{}")).get(run.__name__, "")
+    source = f"# code {run.__name__} {code}".rstrip()
     done = {} if file is None else _read(Path(file), source, list(asked[0]), run)
     missing = [row for row in asked if _key(row) not in done]
     for row in tqdm(missing, desc=name, ncols=78, disable=not missing):
@@ -182,16 +191,12 @@ Rows = dict[tuple[str, ...], dict[str, Any]]
 def _read(
     file: Path, source: str, names: list[str], run: Callable[..., Mapping[str, float]]
 ) -> Rows:
-    """Give the rows that the file holds, if this code made them."""
+    """Give the rows that the file holds, if they are whole and this code made them."""
     if not file.is_file():
         return {}
-    table = pd.read_csv(file, comment="#")
-    if unknown := set(names) - set(table):
-        raise ValueError(
-            f"{file} has no column {min(unknown)!r}: remove it to run everything anew."
-        )
-    rows: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
-    if f"# code {source}\n" not in file.read_text(encoding="utf-8"):
+    head = _check_whole(file, names)
+    rows: list[dict[str, Any]] = pd.read_csv(file, skiprows=len(head)).to_dict("records")  # type: ignore[assignment]
+    if KEPT_CODE in os.environ and head[0] != source:
         if not os.environ.get("RECHECK"):
             raise ValueError(
                 f"{file} was made by other code than this. Run with RECHECK=1 to see whether this "
@@ -201,6 +206,48 @@ def _read(
         _recheck(file, rows, names, run)
         _write(file, source, rows)
     return {_key({name: row[name] for name in names}): row for row in rows}
+
+
+def _check_whole(file: Path, names: list[str]) -> list[str]:
+    """Refuse a file that is not as ``_write`` left it; give the lines of its head.
+
+    Raises
+    ------
+    ValueError
+        if it is; the message names the file, and the first row that is wrong where one is to blame
+    """
+    again = "Restore the file, or remove it to run everything anew."
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is no text. {again}") from None
+    head = list(takewhile(lambda line: line.startswith("#"), text.split("\n")))
+    body = text[len("".join(f"{line}\n" for line in head)) :]
+    if not body:
+        raise ValueError(f"{file} holds no table. {again}")
+    columns, *rows = csv.reader(io.StringIO(body))
+    if missing := [name for name in names if name not in columns]:
+        raise ValueError(f"{file}: there is no column {missing[0]!r}. {again}")
+    seen: set[tuple[str, ...]] = set()
+    for number, row in enumerate(rows, start=1):
+        key = tuple(value for name, value in zip(columns, row, strict=False) if name in names)
+        wrong = (
+            (len(row) != len(columns) and f"{len(row)} values in {len(columns)} columns")
+            or ("" in row and f"no value for {columns[row.index('')]!r}")
+            or (key in seen and "an earlier row has the same configuration and seed")
+        )
+        if wrong:
+            raise ValueError(f"{file}, row {number}: {wrong}. {again}")
+        seen.add(key)
+    if f"# rows {_digest(body)}" not in head:
+        cut = body[-1:] != "\n"
+        what = f"row {len(rows)}, the last one, is cut" if cut else "a row or a name was changed"
+        raise ValueError(f"{file}: {what} since it was written. {again}")
+    return head
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 
 def _recheck(
@@ -237,12 +284,15 @@ def _recheck(
 
 
 def _write(file: Path, source: str, rows: list[dict[str, Any]]) -> None:
-    chapter = file.name.partition("-")[0]
+    body = pd.DataFrame(rows).to_csv(index=False, na_rep="nan")
     head = [
-        f"# code {source}",
+        source,
+        f"# rows {_digest(body)}",
         f"# torch {torch.__version__}; rows that are missing here are run by:",
-        f"# make notebooks CHAPTERS={chapter}",
+        f"# make notebooks CHAPTERS={file.name.partition('-')[0]}",
     ]
-    text = "\n".join([*head, pd.DataFrame(rows).to_csv(index=False)])
-    with replacing(file) as half:
-        half.write_text(text, encoding="utf-8")
+    try:
+        with replacing(file) as half:
+            half.write_text("\n".join([*head, body]), encoding="utf-8")
+    except OSError as error:
+        raise OSError(f"{file} could not be written ({error}); it is as it was.") from error

@@ -7,7 +7,7 @@ import matplotlib as mpl
 import nbformat
 import pytest
 from markdown_it import MarkdownIt
-from matplotlib.colors import CSS4_COLORS, is_color_like
+from matplotlib.colors import is_color_like
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from tools.notebooks import chapters
@@ -50,48 +50,21 @@ def lost_functions(nb):
     return lost
 
 
-# What a colour or a colour map is given to: an argument, a key, or a name.
-TAKES_COLOUR = re.compile(r"(?i)\w*(colou?rs?|cmap|palette)|c|[fem]c|m[fe]c")
-# A colour wherever it stands: #444, C0, tab:blue. A name of one is also a word, see below.
+# A colour wherever it stands: #444, C0, tab:blue. A name of one is also a word: see below.
 COLOUR = re.compile(r"#[\da-fA-F]{3,8}|C\d|(tab|xkcd):.+")
-DRAWING = {"plt", "sns", "p9", "ax", "axes", "fig"}
-
-
-def strings(tree):
-    """Give the strings in a part of a cell."""
-    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return (value for value in constants if isinstance(value, str))
-
-
-def receivers(tree):
-    """Give name and value of each argument, key of a dictionary and assignment in a cell."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.keyword):
-            yield node.arg or "", node.value
-        elif isinstance(node, ast.Dict):
-            keys = [getattr(key, "value", "") for key in node.keys]
-            yield from zip(map(str, keys), node.values, strict=True)
-        elif isinstance(node, ast.Assign):
-            yield from ((name.id, node.value) for name in node.targets if hasattr(name, "id"))
-        elif isinstance(node, ast.Attribute) and getattr(node.value, "attr", "") == "cm":
-            yield "cmap", ast.Constant(node.attr)  # plt.cm.viridis
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "get_cmap":
-            yield from (("cmap", value) for value in node.args)
+TAKES_COLOUR = re.compile(r"(?i)\w*(colou?rs?|cmap|palette)|c|[fem]c|m[fe]c")
 
 
 def own_colours(nb):
     """Give cell and string where a chapter names a colour or a colour map by itself."""
     for number, tree in trees(nb):
-        given = [value for name, value in receivers(tree) if TAKES_COLOUR.fullmatch(name)]
-        found = {
-            text
-            for text in (text for value in given for text in strings(value))
-            if text != "none" and (is_color_like(text) or text in mpl.colormaps)
-        }
-        found |= {text for text in strings(tree) if COLOUR.fullmatch(text)}
-        if DRAWING & {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}:
-            found |= {text for text in strings(tree) if text in CSS4_COLORS}
-        yield from ((number, text) for text in sorted(found))
+        for node in ast.walk(tree):
+            given = isinstance(node, ast.keyword) and TAKES_COLOUR.fullmatch(node.arg or "")
+            for part in ast.walk(node) if given else [node]:
+                text = getattr(part, "value", None) if isinstance(part, ast.Constant) else None
+                named = given and (is_color_like(text) or text in mpl.colormaps)
+                if isinstance(text, str) and text != "none" and (named or COLOUR.fullmatch(text)):
+                    yield number, text
 
 
 @every_chapter
@@ -117,51 +90,14 @@ def test_a_function_that_is_lost_is_seen():
     assert lost_functions(nb) == [(1, "f"), (2, "f")]
 
 
-# A line that holds nothing but brackets and the shape of what they close.
-LOST_SHAPE = re.compile(r"(?m)^[ \t]*[)\]}]+[ \t]*#.*\(.*\)")
-
-
-@every_chapter
-def test_a_shape_stands_on_the_line_of_its_tensor(path):
-    nb = nbformat.read(path, as_version=4)
-    sources = [cell.source for cell in nb.cells if cell.cell_type == "code"]
-    assert [found for source in sources for found in LOST_SHAPE.findall(source)] == []
-
-
-def test_a_shape_that_lost_its_tensor_is_seen():
-    assert LOST_SHAPE.search("x = torch.cat(\n    outputs\n)  # (B, T, D)")
-    assert not LOST_SHAPE.search("x = f(\n    y,  # (B, T)\n)\nz = g(x)  # (B, T, D)")
-
-
 @every_chapter
 def test_a_chapter_takes_its_colours_from_utils_figures(path):
     assert list(own_colours(nbformat.read(path, as_version=4))) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "colour"),
-    [
-        ("draw(1, cmap='Blues')", "Blues"),
-        ("style = {'cmap': 'viridis'}", "viridis"),
-        ("colour = plt.cm.magma(0.5)", "magma"),
-        ("plt.get_cmap('magma')", "magma"),
-        ("draw(x, color='0.6')", "0.6"),
-        ("draw(x, edgecolors='w')", "w"),
-        ("colour = 'k' if dark else PAPER", "k"),
-        ("for colour in ['#56B4E9']: pass", "#56B4E9"),
-        ("draw(x, 'C0')", "C0"),
-        ("for colour in [*PALETTE, 'black']: ax.plot(1, colour)", "black"),
-    ],
-)
-def test_a_colour_of_its_own_is_seen(source, colour):
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
-    assert list(own_colours(nb)) == [(0, colour)]
-
-
-def test_words_and_colours_of_the_palette_are_no_colours_of_its_own():
-    sources = [
-        "words = ['the', 'red', 'k', '0.5', 'Blues']",
-        "ax.plot(x, 'o--', color=PALETTE[0], cmap=SEQUENTIAL, label='b', mfc='none')",
-    ]
-    nb = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, sources)))
-    assert list(own_colours(nb)) == []
+def test_a_colour_of_its_own_is_seen_and_one_of_the_palette_is_none():
+    own = "draw(x, cmap='Blues', c='0.6', edgecolors='w' if dark else PAPER); draw(x, 'C0')"
+    words = "ax.plot(['red', 'k', '0.5'], 'o--', color=PALETTE[0], label='b', mfc='none')"
+    nb = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, [own, words])))
+    found = {(0, name) for name in ("Blues", "0.6", "w", "C0")}
+    assert set(own_colours(nb)) == found

@@ -1,6 +1,6 @@
 """A tiny built book of two pages in one part, beside its first page."""
 
-import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -37,28 +37,32 @@ CHAPTER = f"""
 """
 
 
+CONFIG = "title: A Tiny, Tiny Book\nauthor: Nobody & Co\nhtml: {baseurl: https://example.org/book/}"
+TOC = """
+format: jb-book
+root: book/intro
+parts: [{caption: Part & parcel, chapters: [file: notebooks/01-one]}]
+"""
+DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><metadata/>
+<path id="p" d="M0 0L9 9"/><path id="p" d="M9 0L0 9"/></svg>"""
+FILES = {
+    "_config.yml": CONFIG,
+    "_toc.yml": TOC,
+    "_build/html/book/intro.html": FIRST,
+    "_build/html/notebooks/01-one.html": CHAPTER,
+    "_build/html/_images/a.svg": DRAWING,
+}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("ebook")
+
+
 @pytest.fixture
 def site(tmp_path):
-    (tmp_path / "_config.yml").write_text(
-        textwrap.dedent(
-            """
-            title: A Tiny, Tiny Book
-            author: Nobody & Co
-            html: {baseurl: https://example.org/book/}
-            """
-        )
-    )
-    (tmp_path / "_toc.yml").write_text(
-        "format: jb-book\nroot: book/intro\nparts:\n- caption: Part & parcel\n  chapters:\n"
-        "  - file: notebooks/01-one\n"
-    )
-    html = tmp_path / "_build" / "html"
-    for folder in ("book", "notebooks", "_images"):
-        (html / folder).mkdir(parents=True)
-    (html / "book" / "intro.html").write_text(FIRST)
-    (html / "notebooks" / "01-one.html").write_text(CHAPTER)
-    (html / "_images" / "a.svg").write_text(
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><metadata/>'
-        '<path id="p" d="M0 0L9 9"/><path id="p" d="M9 0L0 9"/></svg>'
-    )
-    return read_site(tmp_path, html)
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return read_site(tmp_path, tmp_path / "_build" / "html")

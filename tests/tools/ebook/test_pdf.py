@@ -9,22 +9,14 @@ from tools.ebook import pdf
 from tools.ebook.__main__ import main, output
 
 
-def test_links_of_the_one_page_lead_to_places_in_it(site):
-    page = pdf.one_page(site, "A4", {})
-    places = set(re.findall(r' id="([^"]+)"', page))
+def test_the_one_page_links_into_itself_and_has_its_chapters_below_their_part(site):
+    page = pdf.one_page(site, "Letter", {})
     links = re.findall(r'href="#([^"]+)"', page)
     assert len(links) > 4
-    assert set(links) <= places
+    assert set(links) <= set(re.findall(r' id="([^"]+)"', page))
     assert ".xhtml#" not in page
-
-
-def test_chapters_stand_below_their_part(site):
-    page = pdf.one_page(site, "Letter", {})
     assert "size: Letter" in page
     assert page.index("Part &amp; parcel</h1>") < page.index("<h2>One</h2>")
-
-
-def test_contents_have_the_numbers_of_pages(site):
     assert '<span class="number">7</span>' in pdf.contents(site, {"notebooks-01-one": 7})
 
 
@@ -34,16 +26,14 @@ def test_without_a_browser_it_says_so(site, tmp_path, monkeypatch):
         pdf.write_pdf(site, tmp_path / "book.pdf")
 
 
-def test_the_file_is_named_after_the_book(site):
+def test_the_file_is_named_after_the_book_and_another_kind_is_refused(site):
     assert output(site, "pdf").name == "a-tiny-tiny-book.pdf"
-
-
-def test_another_kind_of_file_is_refused():
     with pytest.raises(SystemExit, match=r"python -m tools\.ebook epub"):
         main("docx")
 
 
 @pytest.mark.slow
+@pytest.mark.processes
 def test_a_tiny_book_is_printed_with_bookmarks_and_numbers(site, tmp_path):
     try:
         pdf.find_browser()

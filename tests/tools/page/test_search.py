@@ -1,8 +1,5 @@
 """Sections as the search knows them, and their index."""
 
-import pytest
-from sphinx.errors import ExtensionError
-
 from tools.page import search
 
 PAGE = """<html><body><nav>Menu</nav><article><section id="top">
@@ -30,48 +27,16 @@ allowed = causal_mask(3)</pre>
 
 
 def test_records_are_sections_in_reading_order():
+    inner = ("The size is T. A caption.", "allowed = causal_mask(3) one two")
     assert search.records(PAGE) == [
         ("top", "1. A page", "Opening words.", ""),
-        (
-            "inner",
-            "Inner, of size T^2",
-            "The size is T. A caption.",
-            "allowed = causal_mask(3) one two",
-        ),
+        ("inner", "Inner, of size T^2", *inner),
         ("api", "Functions", "", ""),
         ("utils.f", "f", "f(x) Give a thing.", ""),
         ("utils.g", "g", "g( x,y,) Give another.", ""),
         ("term-A", "A", "Two names.", ""),
         ("term-B", "B", "Two names.", ""),
     ]
-
-
-def test_page_without_article_has_no_records():
-    assert search.records("<html><body><p>Words.</p></body></html>") == []
-
-
-@pytest.mark.slow
-def test_index_is_the_same_each_time(tmp_path):
-    pages = {"b.html": search.records(PAGE), "a.html": [search.Record("x", "A & <b>", "Text.")]}
-    for name in ("first", "second"):
-        search.index(pages, tmp_path / name)
-    first, second = (
-        {
-            str(file.relative_to(tmp_path / name)): file.read_bytes()
-            for file in (tmp_path / name).rglob("*")
-            if file.is_file()
-        }
-        for name in ("first", "second")
-    )
-    assert first == second
-    assert sum(name.startswith("fragment/") for name in first) == 8
-    assert not [name for name in first if "ui" in name]
-
-
-def test_without_pagefind_the_build_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "COMMAND", ["-c", "raise ModuleNotFoundError('no pagefind')"])
-    with pytest.raises(ExtensionError, match=r"no pagefind(.|\n)*requirements\.txt"):
-        search.index({}, tmp_path / "index")
 
 
 def test_no_synonym_is_ignored():

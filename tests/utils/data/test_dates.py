@@ -18,18 +18,12 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_date_is_written_as_it_is_in_the_language(language):
+def test_a_date_is_written_as_it_is_in_the_language():
     date = datetime.date(2026, 11, 21)
-    assert write_date(date, language) == WRITTEN[language]
-    assert write_dates([date, date], language) == [WRITTEN[language]] * 2
-
-
-@given(st.sampled_from(sorted(LANGUAGES)), st.dates(FIRST, LAST), st.dates(FIRST, LAST))
-@settings(max_examples=50)
-def test_two_dates_are_two_texts(language, first, second):
-    same = write_date(first, language) == write_date(second, language)
-    assert same == (first == second)
+    assert {language: write_date(date, language) for language in LANGUAGES} == WRITTEN
+    assert write_dates([date, date], "fr") == [WRITTEN["fr"]] * 2
+    with pytest.raises(ValueError, match="no language 'it'"):
+        write_date(FIRST, "it")
 
 
 @given(st.integers(1, 200), st.integers(1, 200), st.integers(0, 9))
@@ -46,12 +40,7 @@ def test_no_date_is_drawn_twice(num_train, num_test, seed):
 def test_all_days_can_be_drawn_and_no_more():
     days = (LAST - FIRST).days + 1
     train, test = split_dates(days - 1, 1)
-    assert {FIRST, LAST} <= {*train, *test}
+    assert {datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)} <= {*train, *test}
     for numbers in [(days, 1), (0, 5), (5, 0)]:
         with pytest.raises(ValueError, match="cannot be drawn"):
             split_dates(*numbers)
-
-
-def test_a_language_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match="no language 'it'"):
-        write_date(FIRST, "it")

@@ -3,9 +3,9 @@
 import sys
 
 import pytest
+import sklearn
 
 from utils.data import documentation, package_versions, writer_texts
-from utils.data.documentation import TRAINED_ON, VALIDATED_ON
 
 WORDS = "Add one to what is given, and give the sum of both. " * 5
 
@@ -44,22 +44,10 @@ def test_what_stands_in_both_is_not_validated_on(library):
 
 
 def test_what_is_missing_is_said(library, tmp_path):
+    assert package_versions(("sklearn", "no_such_package")) == {"sklearn": sklearn.__version__}
     with pytest.raises(RuntimeError, match="pip install no_such_package"):
         documentation("no_such_package")
     (tmp_path / "silent").mkdir()
     (tmp_path / "silent" / "__init__.py").write_text("")
     with pytest.raises(RuntimeError, match="silent has no docstrings"):
         documentation("silent")
-
-
-def test_what_is_validated_on_is_not_trained_on():
-    assert not {*TRAINED_ON} & {*VALIDATED_ON}
-    assert package_versions().keys() == {*TRAINED_ON, *VALIDATED_ON}
-    assert package_versions(("no_such_package",)) == {}
-
-
-@pytest.mark.slow
-def test_an_installed_library_has_many():
-    found = documentation("seaborn")
-    assert len(found) > 50
-    assert any("\nParameters\n----------\n" in text for text in found)

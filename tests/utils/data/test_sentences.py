@@ -8,8 +8,6 @@ import pytest
 from utils.data import (
     BEGIN,
     END,
-    NOUNS,
-    PERSONS,
     Sentence,
     WordVocabulary,
     draw_sentences,
@@ -38,16 +36,6 @@ WRITTEN = [
         "the child finds a red flower now",
         ["jetzt findet das Kind eine rote Blume", "das Kind findet jetzt eine rote Blume"],
     ),
-    (
-        Sentence("king", "beautiful", "carry", "past", False, "new", "picture", "", False),
-        "the beautiful king carried a new picture",
-        ["der schöne König hat ein neues Bild getragen"],
-    ),
-    (
-        Sentence("girl", "", "draw", "present", False, "", "apple", "", True),
-        "the girl draws an apple",
-        ["das Mädchen zeichnet einen Apfel"],
-    ),
 ]
 
 
@@ -64,16 +52,6 @@ def test_sentences_differ_and_keep_to_the_nouns_asked_for():
     assert {one.subject for one in found} == {"queen"}
     assert not any(one.object == "king" and one.verb in ("buy", "sell") for one in found)
     assert found == draw_sentences(500, seed=0, objects=["hat", "king"], subjects=["queen"])
-
-
-def test_two_sentences_are_two_translations():
-    found = draw_sentences(2000, seed=1)
-    german = Counter(text for one in {in_english(s): s for s in found}.values()
-                     for text in in_german(one)[:1])  # fmt: skip
-    assert {one.object for one in found} == {*NOUNS}
-    assert {one.subject for one in found} == {*PERSONS}
-    # Only where the time stands in English is lost in German.
-    assert max(german.values()) <= 2
 
 
 def test_the_time_comes_first_in_four_of_ten():

@@ -8,28 +8,13 @@ import torch
 from utils.figures import plot_attention
 
 
-def drawn_texts(figure):
-    """What is written in the picture."""
-    root = ET.fromstring(figure.svg)
-    return [node.text.strip() for node in root.iter() if node.tag.endswith("}text") and node.text]
-
-
-def test_the_same_figure_is_written_the_same_way_again():
-    """So that a chapter that is executed again differs only where a figure does."""
-    first, second = (
-        ET.fromstring(plot_attention(torch.eye(2), "ab", "cd", "Even.").svg) for _ in range(2)
-    )
-    names = [[node.get("id") for node in root.iter() if node.get("id")] for root in (first, second)]
-    assert names[0] == names[1]
-    assert not [node for node in first.iter() if node.tag.endswith("}date")]
-
-
 @pytest.mark.parametrize("shape", [(2, 3), (2, 2, 3)])
 def test_the_weights_are_drawn_and_told_a_panel_a_head(shape):
     heads = [[[0.7, 0.2, 0.1], [0.05, 0.9, 0.05]], [[0.0, 0.25, 0.75], [0.4, 0.35, 0.25]]]
     weights = torch.tensor(heads)[: None if len(shape) == 3 else 1].reshape(shape)
     figure = plot_attention(weights, ["how", "are"], ["we", "all", "now"], "Who looks where")
-    texts = drawn_texts(figure)
+    nodes = ET.fromstring(figure.svg).iter()
+    texts = [node.text.strip() for node in nodes if node.tag.endswith("}text") and node.text]
     assert [text for text in texts if "." in text] == [f"{w:.2f}" for w in weights.flatten()]
     told = ["how to we 0.70, are to all 0.90", "how to now 0.75, are to we 0.40"]
     if len(shape) == 2:
@@ -40,7 +25,7 @@ def test_the_weights_are_drawn_and_told_a_panel_a_head(shape):
         assert figure.alt.endswith(f"head 0: {told[0]}; head 1: {told[1]}.")
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (1, 1, 2, 3), (3,)])
+@pytest.mark.parametrize("shape", [(3, 2), (1, 1, 2, 3)])
 def test_names_that_do_not_fit_the_weights_are_refused(shape):
     with pytest.raises(ValueError, match="do not fit"):
         plot_attention(torch.ones(shape), "ab", "cde", "title")

@@ -27,25 +27,17 @@ class TwoLayers(nn.Module):
 
 @pytest.fixture
 def two_layers():
-    def make(**options):
-        torch.manual_seed(0)
-        return TwoLayers(**options).double().eval()
-
-    return make
+    return lambda **options: TwoLayers(**options).double().eval()
 
 
 @pytest.fixture
 def batches():
-    def make(count=2, seed=0):
-        draw = torch.Generator().manual_seed(seed)
-        pairs = []
-        for _ in range(count):
-            ids = torch.randint(1, 9, (B, T + 1), generator=draw)
-            ids[1, 3:] = 0
-            pairs.append((ids, torch.randint(3, (B,), generator=draw)))
-        return pairs
-
-    return make
+    pairs = []
+    for _ in range(2):
+        ids = torch.randint(1, 9, (B, T + 1))
+        ids[1, 3:] = 0
+        pairs.append((ids, torch.randint(3, (B,))))
+    return pairs
 
 
 @pytest.fixture

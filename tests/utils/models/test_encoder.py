@@ -6,8 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from utils.attention import MultiHeadAttention
-from utils.heads import attention_layers, recorded_weights, scaled_heads
 from utils.models import EncoderBlock, TextEncoder
 
 
@@ -36,7 +34,7 @@ def shaken_block(norm_first, dropout=0.0):
     return block
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(norm_first=st.booleans(), B=st.integers(1, 3), T=st.integers(1, 9), seed=st.integers(0, 99))
 def test_a_block_is_pytorchs_forward_and_backward(norm_first, B, T, seed):
     torch.manual_seed(seed)
@@ -45,49 +43,21 @@ def test_a_block_is_pytorchs_forward_and_backward(norm_first, B, T, seed):
     x = torch.randn(B, T, 16, dtype=torch.double, requires_grad=True)
     padding = torch.arange(T) >= torch.randint(1, T + 1, (B, 1))
     expected = theirs(x, src_key_padding_mask=padding)
+    direction = torch.randn_like(x)
+    (gradient,) = torch.autograd.grad((expected * direction).sum(), x)
     for need_weights in (True, False):
         output, weights = block(x, padding, need_weights)
         torch.testing.assert_close(output, expected)
         assert (weights is not None) == need_weights
-        direction = torch.randn_like(output)
-        gradients = [torch.autograd.grad((y * direction).sum(), x, retain_graph=True)
-                     for y in (output, expected)]  # fmt: skip
-        torch.testing.assert_close(*gradients)
-
-
-def test_where_the_norms_stand_shows():
-    torch.manual_seed(1)
-    x = 5 + 3 * torch.randn(2, 7, 16)
-    after, _ = EncoderBlock(16, 4, 32)(x)
-    torch.testing.assert_close(after.mean(-1), torch.zeros(2, 7), atol=1e-5, rtol=0)
-    block = EncoderBlock(16, 4, 32, norm_first=True)
-    before, _ = block(x)
-    assert (before.mean(-1) - 5).abs().max() < 3  # the sum passes through as it is
-    x = torch.randn(2, 7, 16, requires_grad=True)
-    with torch.no_grad():
-        for part in (block.mha.out_proj, block.ff[2]):
-            part.weight.zero_()
-            part.bias.zero_()
-    torch.testing.assert_close(block(x)[0], x)
+        (found,) = torch.autograd.grad((output * direction).sum(), x)
+        torch.testing.assert_close(found, gradient)
 
 
 def test_dropout_acts_in_training_only():
-    block = EncoderBlock(16, 4, 32, dropout=0.5)
-    x = torch.randn(2, 7, 16)
+    block, x = EncoderBlock(16, 4, 32, dropout=0.5), torch.randn(2, 7, 16)
     assert not torch.equal(block(x)[0], block(x)[0])
-    block.eval()
-    assert torch.equal(block(x)[0], block(x)[0])
+    assert torch.equal(block.eval()(x)[0], block(x)[0])
     assert block.mha.dropout == 0.5
-
-
-def test_padding_changes_nothing():
-    model = make_encoder().eval()
-    ids = torch.randint(1, 50, (3, 8))
-    padded = torch.cat([ids, torch.zeros(3, 4, dtype=torch.long)], dim=1)
-    padding = (torch.arange(12) >= 8).expand(3, 12)
-    torch.testing.assert_close(model(padded, padding)[:, :8], model(ids))
-    nothing = torch.zeros(3, 8, dtype=torch.bool)
-    torch.testing.assert_close(model(ids, nothing), model(ids))
 
 
 def test_layers_are_the_steps_of_forward():
@@ -97,7 +67,6 @@ def test_layers_are_the_steps_of_forward():
     steps = list(model.layers(ids, padding))
     assert len(steps) == 4
     assert steps[0][1] is None
-    torch.testing.assert_close(steps[0][0], model.embed(ids))
     for _, weights in steps[1:]:
         assert weights.shape == (2, 4, 9, 9)
         torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 9))
@@ -105,29 +74,7 @@ def test_layers_are_the_steps_of_forward():
     torch.testing.assert_close(model(ids, padding), steps[-1][0])
 
 
-def test_positions_count():
-    model = make_encoder().eval()
-    ids = torch.tensor([[3, 3, 4]])
-    x = model.embed(ids)
-    assert not torch.allclose(x[0, 0], x[0, 1])
-    assert not torch.allclose(model(ids), model(ids[:, [0, 2, 1]])[:, [0, 2, 1]])
-
-
-@pytest.mark.parametrize("shape", [(3,), (2, 13), (1, 2, 3)])
-def test_ids_that_do_not_fit_are_refused(shape):
-    with pytest.raises(ValueError, match=r"expected \(B, T\)"):
-        make_encoder()(torch.zeros(shape, dtype=torch.long))
-
-
-def test_its_heads_can_be_reached():
-    model = make_encoder().eval()
-    ids = torch.randint(50, (2, 9))
-    layers = attention_layers(model)
-    assert len(layers) == 3
-    assert all(type(layer) is MultiHeadAttention for layer in layers)
-    with recorded_weights(model) as records:
-        model(ids)
-    for [record], (_, weights) in zip(records, list(model.layers(ids))[1:], strict=True):
-        torch.testing.assert_close(record, weights)
-    with scaled_heads(model, torch.zeros(3, 4)):
-        assert not torch.allclose(model(ids), make_encoder().eval()(ids))
+def test_ids_that_do_not_fit_are_refused():
+    for shape in [(3,), (2, 13), (1, 2, 3)]:
+        with pytest.raises(ValueError, match=r"expected \(B, T\)"):
+            make_encoder()(torch.zeros(shape, dtype=torch.long))

@@ -33,26 +33,20 @@ def test_what_is_hidden_is_not_seen_and_all_else_is(model):
     assert not torch.allclose(model(ids)[0, 0], swapped[0, 0]), "it knows places"
 
 
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("Can you\n CAN that", " can you can that"),
-        ("", ""),
-        (" \t ", ""),
-        ("naïve 🙂", " naïve 🙂"),
-    ],
-)
-def test_a_sentence_is_read_in_one_way(text, read):
-    assert as_read(text) == read
-
-
-def test_the_kept_one_reads_the_first_sentence_as_four_words():
+def test_the_kept_one_reads_the_first_sentence_as_four_words(tmp_path):
+    assert as_read("Can you\n CAN that") == " can you can that"
+    assert as_read(" \t ") == ""
     kept = load_gap_filler(ROOT / "notebooks" / "results")
     can, _, again, _ = kept.encode("Can you can that")
     assert can == again
     assert len(kept.recipe["called"]) == kept.recipe["settings"]["num_heads"]
-
-
-def test_what_is_missing_is_said(tmp_path):
     with pytest.raises(RuntimeError, match="`make train-heads` makes it"):
         load_gap_filler(tmp_path)
+
+
+@torch.no_grad()
+def test_the_kept_one_fills_a_quarter_of_the_gaps_of_a_sentence():
+    kept = load_gap_filler(ROOT / "notebooks" / "results")
+    ids = torch.tensor([kept.encode("The old man sat in a chair and read the book")])
+    right = (kept.model(ids).argmax(dim=-1) == ids).double().mean()
+    assert right > 0.25  # 0.35; with a sign of a sum turned 0.05

@@ -8,14 +8,9 @@ from torch import nn
 
 from utils.attention import causal_mask
 from utils.models import GELUNetwork, LanguageModel, SwiGLU, llama_weights, to_llama, write
-from utils.models.language_model import RMSNorm
 
 V, B, T = 37, 3, 12
-KINDS = {
-    "llama": {},
-    "as many key heads": {"num_kv_heads": 4},
-    "GPT-2's parts": {"make_norm": nn.LayerNorm, "make_network": GELUNetwork},
-}
+GPT_PARTS = {"make_norm": nn.LayerNorm, "make_network": GELUNetwork}
 
 
 def build(seed=0, std=None, **options):
@@ -32,13 +27,9 @@ def some_ids(seed=0):
     return torch.randint(V, (B, T), generator=torch.Generator().manual_seed(seed))
 
 
-@pytest.fixture(params=KINDS)
-def model(request):
-    return build(std=0.4, **KINDS[request.param])
-
-
-def test_nothing_to_come_is_seen(model):
-    ids = some_ids()
+@pytest.mark.parametrize("options", [{}, GPT_PARTS])
+def test_nothing_to_come_is_seen(options):
+    model, ids = build(std=0.4, **options), some_ids()
     logits, other = model(ids), ids.clone()
     assert logits.shape == (B, T, V)
     other[:, 7:] = some_ids(1)[:, 7:]
@@ -46,8 +37,8 @@ def test_nothing_to_come_is_seen(model):
     assert not torch.allclose(model(other)[:, 7:], logits[:, 7:])
 
 
-def test_layers_give_what_each_block_makes_and_its_weights(model):
-    ids = some_ids()
+def test_layers_give_what_each_block_makes_and_its_weights():
+    model, ids = build(std=0.4), some_ids()
     (first, none), *others = model.layers(ids)
     assert none is None
     assert torch.equal(first, model.embedding(ids))
@@ -55,17 +46,10 @@ def test_layers_give_what_each_block_makes_and_its_weights(model):
         assert x.shape == (B, T, 32)
         assert weights.shape == (B, 4, T, T)
         assert not weights[..., ~causal_mask(T, T)].any()
-        torch.testing.assert_close(weights.sum(-1), torch.ones(B, 4, T, dtype=x.dtype))
     torch.testing.assert_close(model.logits(others[-1][0]), model(ids))
-
-
-def test_one_embedding_reads_and_writes():
-    model = build()
-    names = [name for name, _ in model.named_parameters()]
-    assert [name for name in names if "embedding" in name] == ["embedding.weight"]
-    assert not [name for name in names if name.endswith("bias")]
-    per_block = 32 * 32 * 2 + 32 * 16 * 2 + 3 * 32 * 48 + 2 * 32
-    assert sum(p.numel() for p in model.parameters()) == V * 32 + 3 * per_block + 32
+    model = build(dropout=0.3).train()
+    assert not torch.equal(model(ids), model(ids))
+    assert torch.equal(model.eval()(ids), model(ids))
 
 
 def test_it_begins_near_a_guess_and_what_is_added_is_small():
@@ -80,18 +64,8 @@ def test_it_begins_near_a_guess_and_what_is_added_is_small():
             assert parameter.std().item() == pytest.approx(expected, rel=0.1)
         else:
             assert (parameter == 1).all(), "norms"
-    other = build(**KINDS["GPT-2's parts"])
+    other = build(**GPT_PARTS)
     assert not any(p.any() for n, p in other.named_parameters() if n.endswith("bias"))
-
-
-def test_it_learns_and_dropout_is_for_training_alone():
-    model = build(dropout=0.3)
-    ids = some_ids()
-    assert torch.equal(model(ids), model(ids))
-    model.train()
-    assert not torch.equal(model(ids), model(ids))
-    model(ids).logsumexp(-1).sum().backward()
-    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
 def test_swiglu_gates_and_gelu_does_not():
@@ -100,29 +74,29 @@ def test_swiglu_gates_and_gelu_does_not():
     network = SwiGLU(8, 5)
     gate, up = network.gate_proj(x), network.up_proj(x)
     torch.testing.assert_close(network(x), network.down_proj(gate * gate.sigmoid() * up))
-    assert [p.numel() for p in network.parameters()] == [40, 40, 40]
-    assert sum(p.numel() for p in GELUNetwork(8, 7).parameters()) == 2 * 56 + 15
+    network = GELUNetwork(8, 7)
+    expected = network.down_proj(nn.functional.gelu(network.up_proj(x)))
+    torch.testing.assert_close(network(x), expected, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_what_cannot_be_is_refused():
+    for call, message in [
         (lambda: LanguageModel(0), "vocab_size 0"),
         (lambda: LanguageModel(5, num_layers=0), "num_layers 0"),
         (lambda: build(num_kv_heads=3), "divisor of num_heads"),
         (lambda: build()(torch.zeros(3, dtype=torch.int64)), r"\(B, T\), int64; got \(3,\)"),
         (lambda: build()(torch.zeros(3, 2)), "got .*float32"),
         (lambda: build()(torch.full((1, 2), V)), f"0 to {V - 1}"),
-    ],
-)
-def test_what_cannot_be_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+        (lambda: to_llama(build(make_norm=nn.LayerNorm)), "RMSNorm and SwiGLU"),
+        (lambda: to_llama(build(make_network=GELUNetwork)), "RMSNorm and SwiGLU"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
-def test_its_weights_are_a_llama():
-    pytest.importorskip("transformers")
-    model, ids = build(std=0.3), some_ids()
+@pytest.mark.parametrize("options", [{}, {"make_norm": partial(nn.RMSNorm, eps=1e-2)}])
+def test_its_weights_are_a_llama(options):
+    model, ids = build(std=0.05 if options else 0.3, **options), some_ids()
     theirs = to_llama(model)
     with torch.no_grad():
         logits = theirs(ids).logits
@@ -133,25 +107,9 @@ def test_its_weights_are_a_llama():
 
 
 def test_a_llama_writes_the_same_text():
-    pytest.importorskip("transformers")
     model, ids = build(std=0.3), some_ids()
     ours = torch.stack(list(write(model, ids, 20, temperature=None)), dim=1)
     best = model(torch.cat([ids, ours], 1)).topk(2).values
     assert (best[..., 0] - best[..., 1]).min() > 1e-4, "no token is as good as another"
     theirs = to_llama(model).generate(ids, max_new_tokens=20, do_sample=False, use_cache=True)
     assert torch.equal(theirs[:, T:], ours)
-
-
-@pytest.mark.parametrize("part", [{"make_norm": nn.LayerNorm}, {"make_network": GELUNetwork}])
-def test_what_is_no_llama_is_refused(part):
-    with pytest.raises(ValueError, match="RMSNorm and SwiGLU"):
-        to_llama(build(**part))
-
-
-def test_another_eps_goes_along():
-    pytest.importorskip("transformers")
-    model = build(std=0.05, make_norm=partial(nn.RMSNorm, eps=1e-2))
-    assert RMSNorm(4).eps == 1e-6
-    with torch.no_grad():
-        logits = to_llama(model)(some_ids()).logits
-    torch.testing.assert_close(logits, model(some_ids()), rtol=1e-5, atol=1e-5)

@@ -1,7 +1,6 @@
 """A cache changes no token, one beam is greedy, and enough beams find the best of all."""
 
 import math
-from itertools import product
 
 import pytest
 import torch
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from utils.data import BEGIN, END, PADDING
 from utils.models import Transformer, beam_search, greedy
 
-few_examples = settings(max_examples=10)
+few_examples = settings(max_examples=4)
 B, S, LENGTH = 4, 5, 7
 
 
@@ -31,35 +30,13 @@ def sources(seed, vocab_size=9):
     return ids
 
 
-def penalty(ids, length_penalty):
-    return ((5 + len(ids)) / 6) ** length_penalty
-
-
-def all_scores(model, source, everything):
-    """The log-probability of each of several targets, of up to three tokens."""
-    target = torch.tensor([[BEGIN, *ids, *[PADDING] * (3 - len(ids))] for ids in everything])
-    steps = model(source.expand(len(target), -1), target[:, :-1]).log_softmax(-1)
-    each = steps.gather(2, target[:, 1:].unsqueeze(2)).squeeze(2).tolist()
-    return [sum(row[: len(ids)]) for row, ids in zip(each, everything, strict=True)]
-
-
-def score(model, source, ids, length_penalty):
-    """The score of what was written, (T,), from the definition."""
-    target = torch.tensor([[BEGIN, *ids]])
-    steps = model(source.unsqueeze(0), target)[0].log_softmax(-1)
-    total, length = 0.0, 0
-    for step, token in zip(steps, ids, strict=False):
-        total, length = total + step[token].item(), length + 1
-        if token == END:
-            break
-    return total / ((5 + length) / 6) ** length_penalty
-
-
 @given(st.integers(0, 999))
 @few_examples
-def test_a_cache_changes_no_token(seed):
+def test_a_cache_changes_no_token_and_one_beam_is_greedy(seed):
     model, source = build(seed), sources(seed)
-    assert torch.equal(greedy(model, source, LENGTH), greedy(model, source, LENGTH, cached=False))
+    ids = greedy(model, source, LENGTH)
+    assert torch.equal(ids, greedy(model, source, LENGTH, cached=False))
+    assert torch.equal(ids, beam_search(model, source, LENGTH, 1)[0])
     for width in (2, 5):
         found, scores = beam_search(model, source, LENGTH, width)
         expected, same = beam_search(model, source, LENGTH, width, cached=False)
@@ -67,16 +44,8 @@ def test_a_cache_changes_no_token(seed):
         torch.testing.assert_close(scores, same)
 
 
-@given(st.integers(0, 999), st.floats(0, 2), st.booleans())
-@few_examples
-def test_one_beam_is_greedy(seed, length_penalty, cached):
-    model, source = build(seed), sources(seed)
-    found, _ = beam_search(model, source, LENGTH, 1, length_penalty, cached=cached)
-    assert torch.equal(found, greedy(model, source, LENGTH))
-
-
 def test_greedy_takes_the_best_token_of_the_whole_target():
-    some_ended = False
+    any_ended = False
     for seed in range(30):
         model, source = build(seed), sources(seed)
         ids = greedy(model, source, LENGTH)
@@ -85,28 +54,8 @@ def test_greedy_takes_the_best_token_of_the_whole_target():
         ended = (ids == END).cumsum(1) - (ids == END).long() > 0
         assert (best == ids)[~ended].all()
         assert (ids[ended] == PADDING).all()
-        some_ended |= bool(ended.any())
-    assert some_ended
-
-
-@given(st.integers(0, 99), st.sampled_from([-1.0, 0.0, 0.6, 1.0, 2.0]))
-@few_examples
-def test_enough_beams_find_the_best_of_all(seed, length_penalty):
-    V, length = 5, 3
-    model, source = build(seed, V).eval(), sources(seed, V)
-    width = (V - 1) * V  # all texts of two tokens, but for those that had ended after one
-    found, scores = beam_search(model, source, length, width, length_penalty)
-    for row in range(B):
-        everything = {}
-        for ids in product(range(V), repeat=length):
-            end = ids.index(END) + 1 if END in ids else length
-            everything.setdefault(ids[:end], None)
-        scores_of = dict(zip(everything, all_scores(model, source[row], everything), strict=True))
-        best = max(everything, key=lambda ids: scores_of[ids] / penalty(ids, length_penalty))
-        assert found[row, : len(best)].tolist() == list(best)
-        assert scores[row].item() == pytest.approx(
-            score(model, source[row], best, length_penalty), rel=1e-6
-        )
+        any_ended |= bool(ended.any())
+    assert any_ended
 
 
 class FromTable:
@@ -142,26 +91,16 @@ class FromTable:
 
 
 A, C, D = range(END + 1, END + 4)
-ENDS_EARLY = {(): {END: 0.35, A: 0.65}, (A,): {C: 0.5, D: 0.5}}
-ENDS_LATE = ENDS_EARLY | {(A, C): {END: 1.0}}
-
-
-@pytest.mark.parametrize("width", [2, 3, 5])
-def test_a_text_that_has_ended_is_not_lost_to_what_looked_better(width):
-    ids, scores = beam_search(FromTable(ENDS_EARLY), sources(0)[:1], 6, width, cached=False)
-    assert ids.tolist() == [[END]]
-    assert scores.item() == pytest.approx(math.log(0.35))
+ENDS_LATE = {(): {END: 0.35, A: 0.65}, (A,): {C: 0.5, D: 0.5}, (A, C): {END: 1.0}}
 
 
 def test_a_longer_text_that_scores_higher_is_waited_for():
-    for width in (2, 3):
-        # 0.325, less than 0.35, but of three tokens: ln 0.325 / (8 / 6) ** 0.6 is above ln 0.35.
-        ids, scores = beam_search(FromTable(ENDS_LATE), sources(0)[:1], 6, width, cached=False)
-        assert ids.tolist() == [[A, C, END]]
-        assert scores.item() == pytest.approx(math.log(0.325) / (8 / 6) ** 0.6)
-        ids, scores = beam_search(FromTable(ENDS_LATE), sources(0)[:1], 6, width, 0.0, cached=False)
-        assert ids.tolist() == [[END]]
-        assert scores.item() == pytest.approx(math.log(0.35))
+    # 0.325, less than 0.35, but of three tokens: ln 0.325 / (8 / 6) ** 0.6 is above ln 0.35.
+    ids, scores = beam_search(FromTable(ENDS_LATE), sources(0)[:1], 6, 2, cached=False)
+    assert ids.tolist() == [[A, C, END]]
+    assert scores.item() == pytest.approx(math.log(0.325) / (8 / 6) ** 0.6)
+    ids, _ = beam_search(FromTable(ENDS_LATE), sources(0)[:1], 6, 2, 0.0, cached=False)
+    assert ids.tolist() == [[END]]
 
 
 def test_what_has_ended_takes_up_no_beam():
@@ -193,17 +132,18 @@ def by_hand(model, source, width, length_penalty):
             for token, step in enumerate(after)
         ]
         kept = sorted(longer, key=lambda beam: beam[1], reverse=True)[:width]
-        last = length == LENGTH
-        ended += [(s / penalty(i, length_penalty), i) for i, s in kept if i[-1] == END or last]
+        penalty = ((5 + length) / 6) ** length_penalty
+        ended += [(s / penalty, i) for i, s in kept if i[-1] == END or length == LENGTH]
         beams = [beam for beam in kept if beam[0][-1] != END]
         if not beams:
             break
     return max(ended)
 
 
-@pytest.mark.parametrize("cached", [True, False])
-@pytest.mark.parametrize("length_penalty", [-1.0, 0.0, 0.6, 2.0])
-@given(st.integers(0, 999), st.integers(2, 4))
+@pytest.mark.parametrize(
+    ("length_penalty", "cached"), [(-1.0, True), (0.0, False), (0.6, True), (2.0, False)]
+)
+@given(seed=st.integers(0, 999), width=st.integers(2, 4))
 @few_examples
 def test_a_search_gives_what_lists_without_an_early_stop_give(cached, length_penalty, seed, width):
     model, source = build(seed, 5).eval(), sources(seed, 5)
@@ -214,61 +154,17 @@ def test_a_search_gives_what_lists_without_an_early_stop_give(cached, length_pen
         assert scores[row].item() == pytest.approx(best, rel=1e-6)
 
 
-@given(st.integers(0, 999))
-@few_examples
-def test_scores_are_those_of_what_is_written(seed):
-    model, source = build(seed).eval(), sources(seed)
-    ids, scores = beam_search(model, source, LENGTH, 3, 0.6)
-    expected = [score(model, source[row], ids[row].tolist(), 0.6) for row in range(B)]
-    assert scores.tolist() == pytest.approx(expected, rel=1e-6)
+def test_no_source_gives_no_text():
+    for cached in (True, False):
+        found, scores = beam_search(build(0), sources(0)[:0], LENGTH, 3, cached=cached)
+        written = greedy(build(0), sources(0)[:0], LENGTH, cached=cached)
+        assert [*map(len, (written, found, scores))] == [0, 0, 0]
 
 
-@given(st.integers(0, 99))
-@few_examples
-def test_sources_do_not_touch_each_other(seed):
-    model, source = build(seed), sources(seed)
-    together, _ = beam_search(model, source, LENGTH, 3)
-    for row in range(B):
-        alone, _ = beam_search(model, source[row : row + 1], LENGTH, 3)
-        T = alone.shape[1]
-        assert torch.equal(together[row, :T], alone[0])
-        assert not together[row, T:].any()
-
-
-def test_nothing_is_written_after_the_end_and_no_more_than_allowed():
-    for seed in range(5):
-        for ids in (
-            greedy(build(seed), sources(seed), LENGTH),
-            beam_search(build(seed), sources(seed), LENGTH)[0],
-        ):
-            after = ((ids == END).cumsum(1) - (ids == END).long()).bool()
-            assert ids.shape[1] <= LENGTH
-            assert not ids[after].any()
-
-
-@pytest.mark.parametrize("cached", [True, False])
-def test_no_source_gives_no_text(cached):
-    found, scores = beam_search(build(0), sources(0)[:0], LENGTH, 3, cached=cached)
-    assert greedy(build(0), sources(0)[:0], LENGTH, cached=cached).shape == found.shape == (0, 0)
-    assert scores.shape == (0,)
-
-
-@pytest.mark.parametrize("write", [greedy, beam_search])
-def test_a_model_that_reads_ahead_writes_without_a_cache(write):
-    torch.manual_seed(0)
-    model = Transformer(9, 8, 2, 16, 2, 0.0, is_causal=False)
+def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="cached=False"):
-        write(model, sources(0), LENGTH)
-    write(model, sources(0), LENGTH, cached=False)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: greedy(build(0), sources(0), 0), "at least 1; got 0"),
-        (lambda: beam_search(build(0), sources(0), 5, 0), "got width 0"),
-    ],
-)
-def test_what_cannot_be_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+        greedy(Transformer(9, 8, 2, 16, 2, 0.0, is_causal=False), sources(0), LENGTH)
+    with pytest.raises(ValueError, match="at least 1; got 0"):
+        greedy(build(0), sources(0), 0)
+    with pytest.raises(ValueError, match="got width 0"):
+        beam_search(build(0), sources(0), 5, 0)

@@ -9,7 +9,7 @@ from utils.attention import MultiHeadAttention
 from utils.data import BEGIN, END, PADDING
 from utils.models import TextClassifier, Transformer
 from utils.training import classification_loss, train_epochs, translation_loss
-from utils.training.distributed import held_bytes, shard, share_batches, whole_weights
+from utils.training.distributed import held_bytes, share_batches
 from utils.training.group import from_first, place
 
 
@@ -44,17 +44,14 @@ def tokens_of(source, target):
     return (target[:, 1:] != PADDING).sum()
 
 
-def train(make, sharded=False):
+def train(make):
     """Train, and give the losses, the weights, what is held, and a number drawn afterwards."""
     model, batches, loss_of, options = make()
-    if sharded:
-        shard(model)
     loss_of = share_batches(model, loss_of, **options)
     optimizer = torch.optim.Adam(model.parameters(), 1e-2)
     history = train_epochs(model, lambda _: batches, 3, 9, loss_of, optimizer)
-    weights = whole_weights(model) if sharded else model.state_dict()
     held = held_bytes(model, optimizer)
-    return history["train_loss"].tolist(), dict(weights), held, torch.rand(()).item()
+    return history["train_loss"].tolist(), dict(model.state_dict()), held, torch.rand(()).item()
 
 
 def fail():
@@ -66,8 +63,6 @@ def train_all():
     found = {
         "news": train(news),
         "translator": train(translator),
-        "news, sharded": train(news, sharded=True),
-        "translator, sharded": train(translator, sharded=True),
         "dropout": train(partial(translator, 0.3)),
     }
     told = from_first(lambda: dist.get_rank())

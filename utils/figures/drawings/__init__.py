@@ -11,7 +11,7 @@ Each picture is drawn twice, for a wide page and for a narrow one, and says in w
 ``couriers``    a dictionary; one courier and two
 ``embedding``   the vectors of a text, taken from a table
 ``loop``        a loop over heads, each with matrices of its own; ``sums`` heads that add up
-``layers``      the layer; ``folding`` its heads in one product; ``blocks`` the block around it
+``folding``     the heads of a layer in one product; ``blocks`` the block around it
 ``splitting``   numbers split into heads, rightly and wrongly
 ``packings``    its packed weights, as libraries and models keep them
 ``reading``     a text, and how much each word is read
@@ -30,7 +30,6 @@ from utils.figures.drawings.couriers import draw_couriers, draw_lookup
 from utils.figures.drawings.embedding import draw_embedding
 from utils.figures.drawings.folding import draw_folding
 from utils.figures.drawings.heads import draw_heads
-from utils.figures.drawings.layers import draw_layer
 from utils.figures.drawings.loop import draw_loop
 from utils.figures.drawings.masks import draw_mask, draw_scores_to_weights
 from utils.figures.drawings.memory import draw_tiles

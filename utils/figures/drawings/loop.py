@@ -25,8 +25,6 @@ WHOLE, PART, SQUARE = "(T, D)", "(T, D_head)", "(D, D)"
 def draw_loop(num_heads: int = 2) -> Picture:
     """Draw multi-head attention as a loop: three small matrices of its own for each head.
 
-    ``draw_layer`` shows the same with one large projection for all heads, cut afterwards.
-
     Parameters
     ----------
     num_heads : int, 1 to 6

@@ -19,22 +19,6 @@ def by_loops(packed, H):
     return kernels
 
 
-def by_splits(packed, H):
-    heads = [np.split(head, 3) for head in np.split(packed, H)]
-    return tuple(np.stack([head[kind].T for head in heads], axis=1) for kind in range(3))
-
-
-def by_columns(packed, H):  # transposed first, then cut
-    D = packed.shape[1]
-    cut = packed.T.reshape(D, H, 3, D // H)
-    return [cut[:, :, i] for i in range(3)]
-
-
-def in_torch(packed, H):
-    heads = torch.from_numpy(packed).view(H, 3, -1, packed.shape[1])
-    return torch.einsum("hkrd->kdhr", heads).unbind()
-
-
 def cut(packed, *axes, order):
     D = packed.shape[1]
     return packed.reshape(*axes, D).transpose(order)
@@ -53,26 +37,11 @@ def allowed(attn_mask, padding):
     return ~(attn_mask[None, None] | padding[:, None, None])
 
 
-def allowed_by_parts(attn_mask, padding):
-    return np.logical_and(~attn_mask, ~padding[:, None])[:, np.newaxis]
-
-
-def allowed_by_loops(attn_mask, padding):
-    (T, S), B = attn_mask.shape, len(padding)
-    mask = np.zeros((B, 1, T, S), dtype=bool)
-    for b, t, s in np.ndindex(B, T, S):
-        mask[b, 0, t, s] = not attn_mask[t, s] and not padding[b, s]
-    return mask
-
-
 def allowed_in_torch(attn_mask, padding):
     return torch.from_numpy(allowed(attn_mask, padding))
 
 
-RIGHT = {
-    a1.kernels_for_keras: [by_axes, by_loops, by_splits, by_columns, in_torch],
-    a1.mask_for_jax: [allowed, allowed_by_parts, allowed_by_loops, allowed_in_torch],
-}
+RIGHT = {a1.kernels_for_keras: [by_axes, by_loops], a1.mask_for_jax: [allowed, allowed_in_torch]}
 
 WRONG = {
     a1.kernels_for_keras: [
@@ -95,7 +64,6 @@ WRONG = {
     a1.mask_for_jax: [
         (lambda a, p: ~allowed(a, p), "True still means blocked"),
         (lambda a, p: ~(a[None, None] & p[:, None, None]), "neither of the two"),
-        (lambda a, p: ~a[None, None] | ~p[:, None, None], "neither of the two"),
         (lambda a, p: allowed(~a, p), "turn both"),
         (lambda a, p: allowed(a, ~p), "turn both"),
         (lambda a, p: np.repeat(~a[None, None], len(p), 0), "padding is not used"),
@@ -104,10 +72,7 @@ WRONG = {
         (lambda a, p: allowed(a, p).swapaxes(0, 1), "comes second"),
         (lambda a, p: ~a | p[:, None, None], "write brackets"),
         (lambda a, p: allowed(a, p).astype(float), "dtype float64"),
-        (
-            lambda a, p: ~(a[None, None] | p[:, None, :, None]),
-            "blocks queries",
-        ),
+        (lambda a, p: ~(a[None, None] | p[:, None, :, None]), "blocks queries"),
         (lambda a, p: None, "should be an array; got NoneType"),
     ],
 }

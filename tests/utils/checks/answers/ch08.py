@@ -182,10 +182,7 @@ WRONG_SHARES = [
         "counts twice",
     ),
     (lambda a, b: len(runs(a[:-1]) & runs(b[:-1])) / len(runs(a[:-1])), "last run is missing"),
-    (
-        lambda a, b: len(tails(a) & tails(b)) / len(tails(a)),
-        "shorter than eight",
-    ),
+    (lambda a, b: len(tails(a) & tails(b)) / len(tails(a)), "shorter than eight"),
     (lambda a, b: len(tails(a, 8) & tails(b, 8)) / len(tails(a, 8)), "do not overlap"),
     (lambda a, b: 100 * RIGHT_SHARES[0](a, b), "a percentage"),
     (lambda a, b: len(runs(a, 7) & runs(b, 7)) / len(runs(a, 7)), "seven words"),
@@ -196,10 +193,6 @@ WRONG_SHARES = [
     (lambda a, b: a + 1, "raised TypeError"),
     (lambda a, b: runs(a), "should be a number"),
 ]
-
-
-def no_pair(*inputs, **masks):
-    return inputs[2]
 
 
 class NeedsMask(nn.Module):
@@ -228,7 +221,7 @@ WRONG = {
     checks.classifier_size: WRONG_COUNTS,
     checks.mean_layer: [
         *((layer(mean), said) for mean, said in WRONG_MEANS),
-        (no_pair, "two things"),
+        (lambda *inputs, **masks: inputs[2], "two things"),
         (NeedsMask(), "key_padding_mask=None nothing is blocked"),
         (ReturnsWeights(), "should be None"),
         (MeanLayer, "this is the class MeanLayer"),

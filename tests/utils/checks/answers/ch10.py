@@ -3,14 +3,8 @@
 import math
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 
-from utils.attention import (
-    ConvMultiHeadAttention,
-    MultiHeadAttention,
-    WideMultiHeadAttention,
-)
+from utils.attention import ConvMultiHeadAttention, MultiHeadAttention, WideMultiHeadAttention
 from utils.checks import ch10
 
 
@@ -25,13 +19,6 @@ def count_by_building(D, H, k):
     return [sum(p.numel() for p in layer.parameters()) for layer in layers]
 
 
-def count_by_shapes(D, H, k):
-    E = H * D
-    wide = [(E, D), (E,)] * 3
-    layers = [[(D, D), (D,)] * 4, [*wide, (D, E), (D,)], [*wide, (D, D, k), (D,), (D, D), (D,)]]
-    return tuple(sum(math.prod(shape) for shape in layer) for layer in layers)
-
-
 def changed(place, change):
     """The right counts with one of them changed by ``change(D, H, k)``."""
 
@@ -43,26 +30,10 @@ def changed(place, change):
     return wrong
 
 
-def wide(x, w_q, w_k, w_v, w_o, H, size=None, dim=-1, split=None):
-    split = split or (lambda y: y.unflatten(-1, (H, -1)).transpose(1, 2))
-    q, k, v = (split(x @ w) for w in (w_q, w_k, w_v))
-    weights = (q @ k.mT / (size or q.shape[-1]) ** 0.5).softmax(dim)
-    return (weights @ v).transpose(1, 2).flatten(2) @ w_o
-
-
-def joined_by(join):
-    """Wide attention whose heads, (B, H, T, D), are joined in another way."""
-
-    def attention(x, w_q, w_k, w_v, w_o, H):
-        q, k, v = ((x @ w).unflatten(-1, (H, -1)).transpose(1, 2) for w in (w_q, w_k, w_v))
-        return join((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v) @ w_o
-
-    return attention
-
-
-def unswapped(x, w_q, w_k, w_v, w_o, H):
-    q, k, v = ((x @ w).unflatten(-1, (H, -1)) for w in (w_q, w_k, w_v))
-    return ((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v).flatten(2) @ w_o
+def wide(x, w_q, w_k, w_v, w_o, H):
+    q, k, v = ((x @ w).unflatten(-1, (H, -1)).transpose(1, 2) for w in (w_q, w_k, w_v))
+    heads = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+    return heads.transpose(1, 2).flatten(2) @ w_o
 
 
 def wide_by_the_layer(x, w_q, w_k, w_v, w_o, H):
@@ -72,11 +43,6 @@ def wide_by_the_layer(x, w_q, w_k, w_v, w_o, H):
     return layer(x, x, x)[0]
 
 
-def wide_fused(x, w_q, w_k, w_v, w_o, H):
-    q, k, v = (torch.stack((x @ w).chunk(H, -1), 1) for w in (w_q, w_k, w_v))
-    return torch.cat(F.scaled_dot_product_attention(q, k, v).unbind(1), -1) @ w_o
-
-
 def absorb(v_weight, reduce_weight, blocks=lambda b: b, taps=lambda t: t):
     H = v_weight.shape[0] // reduce_weight.shape[1]
     b = v_weight.view(H, -1, v_weight.shape[1])
@@ -84,24 +50,11 @@ def absorb(v_weight, reduce_weight, blocks=lambda b: b, taps=lambda t: t):
     return (taps(t) @ blocks(b)).flatten(0, 1)
 
 
-def absorb_by_loop(v_weight, reduce_weight):
-    taps = reduce_weight[..., 0]
-    blocks = v_weight.split(taps.shape[1])
-    parts = zip(taps.chunk(len(blocks)), blocks, strict=True)
-    return torch.cat([tap @ block for tap, block in parts])
-
-
-def absorb_by_convolution(v_weight, reduce_weight):
-    H = v_weight.shape[0] // reduce_weight.shape[1]
-    return F.conv1d(v_weight.unsqueeze(0), reduce_weight, groups=H).squeeze(0)
-
-
 def strided(b):
     return b.flatten(0, 1).view(b.shape[1], b.shape[0], -1).transpose(0, 1)
 
 
 def sizes(D, H, around):
-    """The parameters of the whole model, in terms of the width and of the heads' together."""
     return lambda W, E: 4 * W * E + 3 * E + W + around * W
 
 
@@ -109,13 +62,6 @@ def by_size(D, H, around):
     size = sizes(D, H, around)
     widths = range(H, H * D + 1, H)
     return min(widths, key=lambda W: abs(size(W, W) - size(D, H * D)))
-
-
-def search(D, H, T, S, around):
-    goal = 2 * (T + S) * D * H * D + 2 * T * S * H * D
-    best = min(range(1, D + 1), key=lambda n: abs(2 * (T + S) * (n * H) ** 2 + 2 * T * S * n * H
-                                                  - goal))  # fmt: skip
-    return best * H, by_size(D, H, around)
 
 
 def search_in_numpy(D, H, T, S, around):
@@ -127,7 +73,6 @@ def search_in_numpy(D, H, T, S, around):
 
 
 def root(a, b, c):
-    """The positive root of the quadratic equation, rounded down."""
     return int((math.sqrt(b * b - 4 * a * c) - b) / (2 * a))
 
 
@@ -162,15 +107,14 @@ def solve(D, H, T, S, around):
 
 
 def by_cost(cost):
-    """A wrong first width beside a right second one."""
     return lambda D, H, T, S, around: (cost(D, H, T, S), by_size(D, H, around))
 
 
 RIGHT = {
-    ch10.parameters_of_widths: [count, count_by_building, count_by_shapes],
-    ch10.wide_attention: [wide, wide_by_the_layer, wide_fused],
-    ch10.absorb_convolution: [absorb, absorb_by_loop, absorb_by_convolution],
-    ch10.widths_of_equal_cost: [search, search_in_numpy, solve],
+    ch10.parameters_of_widths: [count, count_by_building],
+    ch10.wide_attention: [wide, wide_by_the_layer],
+    ch10.absorb_convolution: [absorb],
+    ch10.widths_of_equal_cost: [search_in_numpy, solve],
 }
 
 WRONG = {
@@ -200,50 +144,41 @@ WRONG = {
         (changed(2, lambda D, H, k: 1), "D = 12, H = 3, kernel_size = 4"),
     ],
     ch10.wide_attention: [
-        (lambda *given: wide(*given, size=36), "divided by D_head"),
+        (wide, {"q.shape[-1] ** 0.5": "q.shape[-1]"}, "divided by D_head"),
+        (wide, {"heads.t": "heads.flip(1).t"}, "reverse order"),
+        (wide, {" / q.shape[-1] ** 0.5": ""}, "scale is missing"),
+        (wide, {"q.shape[-1]": "2"}, "root of D / H"),
+        (wide, {"q.shape[-1]": "18"}, "root of H * D"),
+        (wide, {"softmax(-1)": "softmax(-2)"}, "the queries"),
+        (wide, {"(H, -1)).transpose(1, 2)": "(6, 3)).permute(0, 3, 1, 2)"}, "every H-th"),
         (
-            lambda x, q, k, v, o, H: wide(
-                x, q, k, v, o.unflatten(0, (H, -1)).flip(0).flatten(0, 1), H
-            ),
-            "reverse order",
-        ),
-        (lambda *given: wide(*given, size=1), "scale is missing"),
-        (lambda *given: wide(*given, size=2), "root of D / H"),
-        (lambda *given: wide(*given, size=18), "root of H * D"),
-        (lambda *given: wide(*given, dim=-2), "the queries"),
-        (
-            lambda *given: wide(
-                *given, split=lambda y: y.unflatten(-1, (6, 3)).permute(0, 3, 1, 2)
-            ),
-            "every H-th",
-        ),
-        (
-            lambda *given: wide(*given, split=lambda y: y.view(2, 3, 4, 6)),
+            wide,
+            {".unflatten(-1, (H, -1)).transpose(1, 2) for": ".view(2, 3, 4, 6) for"},
             "mixes tokens",
         ),
+        (wide, {"w_o\n": "w_o @ w_o.pinverse()\n"}, "w_o is missing"),
+        (wide, {" @ w_o": ""}, "w_o is missing"),
+        (wide, {"q.shape[-1]": "3"}, "root of H, not of D"),
+        (lambda *given: wide(*given[:5], 9), "9 heads of D / H"),
+        (lambda *given: wide(*given[:5], 1), "one head of H * D numbers"),
         (
-            lambda x, q, k, v, o, H: wide(x, q, k, v, torch.eye(18), H) @ o @ o.pinverse(),
-            "w_o is missing",
+            wide,
+            {"heads.transpose(1, 2).flatten(2)": "heads.reshape(2, 4, -1)"},
+            "swap T and H back",
         ),
-        (lambda x, q, k, v, o, H: wide(x, q, k, v, torch.eye(18), H), "w_o is missing"),
-        (lambda *given: wide(*given, size=3), "root of H, not of D"),
-        (
-            lambda x, q, k, v, o, H: wide(x, q, k, v, o, H * H),
-            "9 heads of D / H",
-        ),
-        (lambda x, q, k, v, o, H: wide(x, q, k, v, o, 1), "one head of H * D numbers"),
-        (joined_by(lambda h: h.reshape(2, 4, -1)), "swap T and H back"),
-        (joined_by(lambda h: h.mean(1).repeat(1, 1, 3)), "averaged"),
+        (wide, {"heads.transpose(1, 2).flatten(2)": "heads.mean(1).repeat(1, 1, 3)"}, "averaged"),
         (lambda *given: wide(*given) / 3, "w_o adds up"),
         (
-            lambda x, q, k, v, o, H: joined_by(lambda h: h.mean(1))(x, q, k, v, o[:6], H),
+            wide,
+            {"heads.transpose(1, 2).flatten(2) @ w_o": "heads.mean(1) @ w_o[:6]"},
             "averaged, and w_o is cut",
         ),
         (
-            lambda x, q, k, v, o, H: joined_by(lambda h: h.mean(1))(x, q, k, v, torch.eye(6), H),
+            wide,
+            {"heads.transpose(1, 2).flatten(2) @ w_o": "heads.mean(1)"},
             "averaged, and w_o is missing",
         ),
-        (unswapped, "the heads of a token attend to each other"),
+        (wide, {".transpose(1, 2)": ""}, "the heads of a token attend to each other"),
     ],
     ch10.absorb_convolution: [
         (lambda *given: absorb(*given).T, "this is transposed"),
@@ -252,10 +187,7 @@ WRONG = {
         (lambda *given: absorb(*given, blocks=lambda b: b.sum(0)), "added up"),
         (lambda *given: absorb(*given, blocks=strided), "every H-th"),
         (lambda *given: absorb(*given, blocks=lambda b: b.flip(0)), "reverse order"),
-        (
-            lambda *given: absorb(*given).view(3, 2, 5).mT.flatten(0, 1),
-            "a channel is a row",
-        ),
+        (lambda *given: absorb(*given).view(3, 2, 5).mT.flatten(0, 1), "a channel is a row"),
         (
             lambda *given: absorb(*given).view(3, 2, 5).transpose(0, 1).flatten(0, 1),
             "channels of a head stand together",
@@ -271,7 +203,6 @@ WRONG = {
         ),
     ],
     ch10.widths_of_equal_cost: [
-        (by_cost(lambda D, H, T, S: 12.0), "12.0, is no whole multiple"),
         (by_cost(lambda D, H, T, S: 3), "is no whole multiple of H = 8"),
         (by_cost(lambda D, H, T, S: "12"), "should be a number; got str"),
         (lambda D, H, T, S, around: 36, "return two widths"),

@@ -1,5 +1,7 @@
 """The checks of chapter 14 accept what is right, however written, and name what is wrong."""
 
+import itertools
+
 import torch
 
 from utils.attention import merge_attention, partial_attention, ring_positions
@@ -16,18 +18,6 @@ def in_place(heads, w_o, b_o, all_reduce):
     return output.add_(b_o)
 
 
-def with_all_biases(heads, w_o, b_o, all_reduce):
-    return all_reduce(heads @ w_o.T + b_o)
-
-
-def heads_first(heads, w_o, b_o, all_reduce):
-    return all_reduce(heads) @ w_o.T + b_o
-
-
-def twice(heads, w_o, b_o, all_reduce):
-    return all_reduce(all_reduce(heads @ w_o.T)) + b_o
-
-
 def with_waste(heads, w_o, b_o, all_reduce):
     all_reduce(heads.clone())
     return project(heads, w_o, b_o, all_reduce)
@@ -37,15 +27,15 @@ def of_two(heads, w_o, b_o, all_reduce):
     return all_reduce(heads @ w_o.T) / (w_o.shape[0] // w_o.shape[1]) + b_o
 
 
-class Sometimes:
-    """Only the first process that comes calls."""
+TURNS = itertools.count()  # who comes first, and who second
 
-    def __init__(self):
-        self.calls = 0
 
-    def __call__(self, heads, w_o, b_o, all_reduce):
-        self.calls += 1
-        return all_reduce(heads @ w_o.T) if self.calls == 1 else heads @ w_o.T
+def sometimes(heads, w_o, b_o, all_reduce):
+    return all_reduce(heads @ w_o.T) if next(TURNS) % 2 else heads @ w_o.T
+
+
+def of_two_shapes(heads, w_o, b_o, all_reduce):
+    return all_reduce(heads[: 1 + next(TURNS) % 2] @ w_o.T)
 
 
 def ring(q, k, v, N, pass_on):
@@ -54,14 +44,6 @@ def ring(q, k, v, N, pass_on):
         k, v = pass_on([k, v])
         state = merge_attention([state, partial_attention(q, k, v)])
     return state[0]
-
-
-def ring_of_one_tensor(q, k, v, N, pass_on):
-    both, parts = torch.cat([k, v], dim=-1), []
-    for step in range(N):
-        parts.append(partial_attention(q, *both.chunk(2, dim=-1)))
-        both = pass_on(both) if step < N - 1 else both
-    return merge_attention(parts)[0]
 
 
 def gathered(q, k, v, N, pass_on):
@@ -111,11 +93,6 @@ def zigzag(T, N):
     return [torch.cat([pieces[r], pieces[-1 - r]]) for r in range(N)]
 
 
-def in_pairs(T, N):
-    """Every token with its opposite."""
-    return [[t for i in range(r, T // 2, N) for t in (i, T - 1 - i)] for r in range(N)]
-
-
 def weigh(gradient, n, all_reduce):
     return all_reduce(gradient * n) / all_reduce(n)
 
@@ -132,10 +109,10 @@ def weights_of(D, kv_dim, hidden):
 
 RIGHT = {
     ch14.placed_all_reduce: [project, in_place],
-    ch14.ring_of_parts: [ring, ring_of_one_tensor, gathered],
+    ch14.ring_of_parts: [ring, gathered],
     ch14.balanced_ring: [
         zigzag,
-        in_pairs,
+        lambda T, N: [[t for i in range(r, T // 2, N) for t in (i, T - 1 - i)] for r in range(N)],
         lambda T, N: torch.stack([ring_positions(T, r, N, is_causal=True) for r in range(N)]),
     ],
     ch14.mean_gradient: [weigh, weigh_by_tensors],
@@ -149,14 +126,15 @@ RIGHT = {
 WRONG = {
     ch14.placed_all_reduce: [
         (lambda heads, w_o, b_o, _: heads @ w_o.T + b_o, "call all_reduce"),
-        (with_all_biases, "once for each process"),
+        (lambda h, o, b_o, all_reduce: all_reduce(h @ o.T + b_o), "once for each process"),
         (lambda heads, w_o, *_: heads @ w_o.T, "not added up, and the bias is missing"),
         (lambda heads, w_o, _, add: add(heads @ w_o.T), "the bias is missing"),
-        (heads_first, "before the projection"),
-        (twice, "added up again"),
+        (lambda h, o, b_o, all_reduce: all_reduce(h) @ o.T + b_o, "before the projection"),
+        (lambda h, o, b_o, all_reduce: all_reduce(all_reduce(h @ o.T)) + b_o, "added up again"),
         (of_two, "the mean of the parts"),
         (with_waste, "right, but 120 numbers go through it; 80 do"),
-        (Sometimes(), "wait for one another"),
+        (sometimes, "wait for one another"),
+        (of_two_shapes, "tensors of different shapes"),
         (lambda heads, *_: heads, "has shape (2, 5, 4)"),
         (lambda heads, w_o, *_: heads @ w_o, "your code raised RuntimeError"),
     ],

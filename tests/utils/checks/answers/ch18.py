@@ -7,10 +7,6 @@ import torch
 import torch.nn.functional as F
 
 from utils.checks import ch18
-from utils.heads import prefix_matching
-from utils.models import keep_top_p
-
-# Top-p
 
 
 def by_places(probabilities, p):
@@ -30,10 +26,6 @@ def one_by_one(probabilities, p):
     return kept / total
 
 
-def from_logits(probabilities, p):
-    return keep_top_p(probabilities.log(), p).softmax(-1)
-
-
 def by_count(probabilities, p, more=1, descending=True):
     """Keep those whose sum is at most p, and so many more."""
     ordered, places = probabilities.sort(descending=descending)
@@ -41,21 +33,6 @@ def by_count(probabilities, p, more=1, descending=True):
     kept = torch.zeros_like(probabilities)
     kept[places[:count]] = ordered[:count]
     return kept / kept.sum()
-
-
-def not_brought_back(probabilities, p):
-    ordered, _ = probabilities.sort(descending=True)
-    kept = probabilities * (ordered.cumsum(0) - ordered < p)
-    return kept / kept.sum()
-
-
-def sorted_ones(probabilities, p):
-    ordered, _ = probabilities.sort(descending=True)
-    kept = ordered * (ordered.cumsum(0) - ordered < p)
-    return kept / kept.sum()
-
-
-# Merges
 
 
 def in_a_loop(word, merges):
@@ -84,22 +61,11 @@ def joined(pieces, pair):
     return new
 
 
-def from_the_left(word, merges):
-    pieces = list(word)
-    while known := [pair for pair in pairwise(pieces) if pair in merges]:
-        pieces = joined(pieces, known[0])
-    return pieces
-
-
 def leftmost(word, merges):
     pieces = list(word)
     while known := [i for i, pair in enumerate(pairwise(pieces)) if pair in merges]:
         pieces[known[0] : known[0] + 2] = [pieces[known[0]] + pieces[known[0] + 1]]
     return pieces
-
-
-def last_first(word, merges):
-    return in_a_loop(word, merges[::-1])
 
 
 def longest_first(word, merges):
@@ -109,21 +75,6 @@ def longest_first(word, merges):
         pieces.append(word[:size])
         word = word[size:]
     return pieces
-
-
-def only_once(word, merges):
-    known = [pair for pair in pairwise(word) if pair in merges]
-    return joined(list(word), min(known, key=merges.index)) if known else list(word)
-
-
-def overlapping(word, merges):
-    pieces = list(word)
-    for pair in merges:
-        pieces = [a + b if (a, b) == pair else a for a, b in pairwise([*pieces, ""])]
-    return pieces
-
-
-# Perplexity
 
 
 def with_cross_entropy(logits, ids):
@@ -141,9 +92,6 @@ def by_powers_of_two(logits, ids):
 
 def losses(logits, ids):
     return F.cross_entropy(logits[:, :-1].mT, ids[:, 1:], reduction="none")
-
-
-# Induction
 
 
 def by_diagonal(weights):
@@ -164,54 +112,37 @@ def diagonal(offset, weights, skip=0):
     return weights.diagonal(offset, dim1=-2, dim2=-1)[..., skip:].mean(dim=(0, 2))
 
 
-def before_the_copy(weights):
-    T = weights.shape[-1]
-    late = torch.arange(T // 2, T)
-    return weights[:, :, late, late - T // 2 - 1].mean(dim=(0, 2))
-
-
-# Rows of several texts
-
-
 def by_counting(ids, end):
     is_end = (ids == end).long()
     text = is_end.cumsum(0) - is_end
     return (text.unsqueeze(1) == text).tril()
 
 
-def mask_in_loops(ids, end):
-    T = len(ids)
-    mask = torch.zeros(T, T, dtype=torch.bool)
-    for t in range(T):
-        for j in range(t, -1, -1):
-            if j < t and ids[j] == end:
-                break
-            mask[t, j] = True
-    return mask
-
-
 def causal(ids):
     return torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
 
 
-def with_the_next(ids, end):
-    text = (ids == end).cumsum(0)
-    return (text.unsqueeze(1) == text).tril()
-
-
 RIGHT = {
-    ch18.top_p: [by_places, one_by_one, from_logits, by_count],
+    ch18.top_p: [by_places, one_by_one],
     ch18.merged_word: [in_a_loop, in_the_order_learnt],
-    ch18.perplexity: [with_cross_entropy, in_numpy, by_powers_of_two],
-    ch18.induction_score: [by_diagonal, in_loops, prefix_matching],
-    ch18.row_mask: [by_counting, mask_in_loops, lambda ids, end: by_counting(ids, end) & True],
+    ch18.perplexity: [in_numpy, by_powers_of_two],
+    ch18.induction_score: [by_diagonal, in_loops],
+    ch18.row_mask: [by_counting],
 }
 
 WRONG = {
     ch18.top_p: [
         (lambda x, p: by_count(x, p, more=0), "the token that passes p is missing: keep"),
-        (not_brought_back, "in the order of the probabilities"),
-        (sorted_ones, "these are sorted"),
+        (
+            by_places,
+            {"kept[places[stays]] = ordered[stays]": "kept = probabilities * stays"},
+            "in the order of the probabilities",
+        ),
+        (
+            by_places,
+            {"kept[places[stays]] = ordered[stays]": "kept = ordered * stays"},
+            "these are sorted",
+        ),
         (lambda x, p: x * (by_places(x, p) > 0), "does not sum to one: divide"),
         (lambda x, p: by_count(x, p, more=2), "one token too many"),
         (lambda x, p: by_count(x, p, descending=False), "least probable tokens are kept"),
@@ -224,12 +155,19 @@ WRONG = {
         (lambda x, p: None, "should be a tensor"),
     ],
     ch18.merged_word: [
-        (from_the_left, "the first pair from the left"),
+        (in_a_loop, {"min(known, key=merges.index)": "known[0]"}, "the first pair from the left"),
         (leftmost, "as soon as it is met, from the left"),
-        (last_first, "learnt last comes first"),
+        (lambda word, merges: in_a_loop(word, merges[::-1]), "learnt last comes first"),
         (longest_first, "as WordPiece does"),
-        (only_once, "one merge is not enough"),
-        (overlapping, "a letter is used twice"),
+        (in_a_loop, {"while": "if"}, "one merge is not enough"),
+        (
+            in_the_order_learnt,
+            {
+                "joined(pieces, pair)": "[a + b * ((a, b) == pair) "
+                "for a, b in pairwise([*pieces, ''])]"
+            },
+            "a letter is used twice",
+        ),
         (lambda word, merges: list(word), "nothing is merged"),
         (lambda word, merges: in_a_loop(word, merges)[:1], "letters are lost"),
         (lambda word, merges: " ".join(word), "return a list of strings"),
@@ -258,7 +196,7 @@ WRONG = {
     ],
     ch18.induction_score: [
         (lambda w: diagonal(-(w.shape[-1] // 2), w), "this is the first copy itself"),
-        (before_the_copy, "this is the token before the first copy"),
+        (in_loops, {"// 2 + 1]": "// 2 - 1]"}, "this is the token before the first copy"),
         (lambda w: diagonal(1 - w.shape[-1] // 2, w), "the last token of the first half counts"),
         (lambda w: by_diagonal(w.mT), "queries and keys are exchanged"),
         (lambda w: by_diagonal(w) * (w.shape[-1] // 2), "this is the sum over the queries"),
@@ -272,7 +210,7 @@ WRONG = {
     ch18.row_mask: [
         (lambda ids, end: causal(ids), "a text leaks into the next one"),
         (lambda ids, end: by_counting(ids, end) | by_counting(ids, end).T, "later tokens leak"),
-        (with_the_next, "goes with the next one"),
+        (by_counting, {"cumsum(0) - is_end": "cumsum(0)"}, "goes with the next one"),
         (
             lambda ids, end: (
                 by_counting(ids, end)

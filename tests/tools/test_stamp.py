@@ -1,0 +1,130 @@
+"""Which edits make which chapters and kept results stale: each is made in a copy of the sources."""
+
+import copy
+import re
+import shutil
+
+import nbformat
+import pytest
+
+from tools.notebooks import ROOT, chapters
+from tools.stamp import cell_source, code_cells, file_hashes, hashes, kept_code
+
+NOTEBOOKS = {path.stem: nbformat.read(path, as_version=4) for path in chapters([])}
+
+
+def state(root):
+    """What each chapter was made of, and each function whose results a chapter keeps."""
+    made = {name: file_hashes(nb, root) for name, nb in NOTEBOOKS.items()}
+    kept = {}
+    for name, nb in NOTEBOOKS.items():
+        if any("run_all(" in cell.source for cell in code_cells(nb)):
+            kept |= {(name, run): code for run, code in kept_code(nb, root).items()}
+    return made, kept
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """A copy of the sources, and its state."""
+    root = tmp_path_factory.mktemp("course")
+    for folder in ("utils", "benchmarks", "notebooks/results"):
+        shutil.copytree(ROOT / folder, root / folder)
+    return root, state(root)
+
+
+@pytest.fixture
+def stale_after(copied):
+    """Give the chapters and the functions of kept results that an edit makes stale."""
+    root, before = copied
+    undo = []
+
+    def edit(file, old, new):
+        path = root / file
+        text = path.read_text(encoding="utf-8") if path.is_file() else None
+        undo.append((path, text))
+        assert old in (text or "")
+        path.write_text((text or "").replace(old, new, 1) if old else new, encoding="utf-8")
+        chapters, kept = (
+            {name for name in was if was[name] != now[name]}
+            for was, now in zip(before, state(root), strict=True)
+        )
+        return {name[:2] for name in chapters}, {(name[:2], run) for name, run in kept}
+
+    yield edit
+    for path, text in undo:
+        path.unlink() if text is None else path.write_text(text, encoding="utf-8")
+
+
+MASKS, SHOWN = "utils/attention/masks.py", "utils/figures/live_heads.py"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "stale"),
+    [
+        pytest.param(MASKS, "they count keys, so", "that is why,", set(), id="error"),
+        pytest.param(MASKS, "padding.", "filling.", set(), id="docstring"),
+        pytest.param(MASKS, "import torch\n", "import torch  # it\n", set(), id="comment"),
+        pytest.param("utils/new.py", "", "def new():\n    return 1\n", set(), id="module"),
+        pytest.param("utils/figures/_static/heads.js", "1", "2", {"04"}, id="script"),
+        pytest.param(SHOWN, "draw_heads([", "draw_heads(1 * [", {"04"}, id="live figure"),
+        pytest.param("utils/checks/ch05.py", "return", "return None or", {"05"}, id="check"),
+        pytest.param("utils/data/dates.py", "return", "return None or", {"17"}, id="module of one"),
+        # Chapter 14 imports these in files that it writes, and in a string.
+        pytest.param("utils/attention/ring.py", "return", "return 0 *", {"14"}, id="%%writefile"),
+        pytest.param("utils/attention/parallel.py", "return", "return 0 *", {"14"}, id="string"),
+    ],
+)
+def test_an_edit_makes_stale_what_it_is_part_of(stale_after, file, old, new, stale):
+    chapters, kept = stale_after(file, old, new)
+    assert chapters == stale
+    assert {name for name, _ in kept} <= stale
+
+
+def test_the_body_of_causal_mask_makes_all_stale_that_import_it(stale_after):
+    chapters, kept = stale_after(MASKS, ".tril(start)", ".tril(start + 0)")
+    assert {"03", "08", "14", "17"} <= chapters
+    assert not {"01", "02", "A1"} & chapters  # the last has NumPy's own
+    assert {("10", "run_recall"), ("A4", "run_trained")} <= kept
+
+
+def test_prose_makes_nothing_stale_and_a_cell_its_chapter(copied):
+    root, (made, _) = copied
+    name = next(iter(NOTEBOOKS))
+    nb = copy.deepcopy(NOTEBOOKS[name])
+    for cell in nb.cells:
+        cell.source += " And more." if cell.cell_type == "markdown" else ""
+    assert hashes(nb, name, root) | {"files": made[name]} == hashes(NOTEBOOKS[name], name, root)
+    code_cells(nb)[0].source += "\n1"
+    assert hashes(nb, name, root)["cells"] != hashes(NOTEBOOKS[name], name, root)["cells"]
+
+
+def test_kept_results_depend_on_what_leads_to_their_function():
+    def code(cell):
+        nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+        return kept_code(nb, ROOT)["run"]
+
+    program = "x = 1\ny = [x]\ny[0] = 2\nz = 3\ndef run(seed):\n    z = seed\n    return y, z"
+    assert code(program) == code(program.replace("z = 3", "z = 4"))  # its own z is another
+    for old, new in (("x = 1", "x = 5"), ("y[0] = 2", "y[0] = 5"), ("z = seed", "z = -seed")):
+        assert code(program) != code(program.replace(old, new))
+
+
+# Words of our messages that a chapter shows on purpose, and the file that says them.
+SHOWN_MESSAGES = {
+    "07": ("utils/attention/positions.py", ["the sequence has ", " tokens and the table "]),
+    "14": ("utils/processes.py", ["process ", " was ended by the signal "]),
+    "15": ("utils/models/minilm.py", ["The weights do not fit, nothing is loaded. "]),
+}
+
+
+def test_a_message_that_a_chapter_shows_is_that_of_the_source():
+    catching = re.compile(r"except \w+ as error:\s+print\(")
+    for name, nb in NOTEBOOKS.items():
+        if any(catching.search(cell_source(cell)) for cell in code_cells(nb)):
+            assert name[:2] in SHOWN_MESSAGES, f"{name} prints an error: add it to the table"
+    for number, (file, phrases) in SHOWN_MESSAGES.items():
+        (nb,) = (nb for name, nb in NOTEBOOKS.items() if name.startswith(number))
+        printed = "".join(o.get("text", "") for cell in code_cells(nb) for o in cell.outputs)
+        for phrase in phrases:
+            assert phrase in printed
+            assert phrase in (ROOT / file).read_text(encoding="utf-8")

@@ -1,0 +1,186 @@
+"""What is written one token at a time is what is written at once; pages hold what a list holds."""
+
+import pytest
+import torch
+
+from utils.attention import (
+    ALiBi,
+    ConvMultiHeadAttention,
+    KeyValueCache,
+    MultiHeadAttention,
+    PagedCache,
+    RotaryPositionalEncoding,
+)
+
+B, T, D, H = 2, 9, 12, 3
+POSITIONS = {"none": None, "rotary": lambda: RotaryPositionalEncoding(4), "alibi": lambda: ALiBi(H)}
+
+
+def tokens(length=T):
+    return torch.randn(B, length, D, dtype=torch.float64)
+
+
+def decode(layer, x, steps, cache=None):
+    cache = KeyValueCache(T) if cache is None else cache
+    return torch.cat([layer.decode(part, cache) for part in x.split(steps, dim=1)], dim=1)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("num_kv_heads", [None, 1])
+@pytest.mark.parametrize("steps", [[1] * T, [4, 1, 3, 1], [T]])
+def test_decoding_gives_the_causal_forward_pass_token_for_token(
+    positions, num_kv_heads, steps, make
+):
+    made = POSITIONS[positions] and POSITIONS[positions]()
+    layer, x = make(MultiHeadAttention, positions=made, num_kv_heads=num_kv_heads), tokens()
+    cache = KeyValueCache(T)
+    found = decode(layer, x, steps, cache)
+    torch.testing.assert_close(found, layer(x, x, x, is_causal=True)[0])
+    assert cache.length == T
+    assert not found.requires_grad
+    other = torch.cat([x[:, :5], tokens(T - 5)], dim=1)  # a later token changes nothing before it
+    again = decode(layer, other, steps)
+    torch.testing.assert_close(again[:, :5], found[:, :5], rtol=0, atol=1e-12)
+    assert not torch.isclose(again[:, 5:], found[:, 5:]).all()
+
+
+def test_the_cache_takes_the_bytes_of_the_key_heads(make):
+    for num_kv_heads in (3, 1):
+        layer, cache = make(MultiHeadAttention, num_kv_heads=num_kv_heads), KeyValueCache(50)
+        assert cache.bytes_per_token == 0
+        layer.decode(tokens(), cache)
+        assert cache.bytes_per_token == 2 * num_kv_heads * (D // H) * 8
+
+
+def test_selected_sequences_go_on_as_if_they_had_been_alone(make):
+    layer, x, cache, rows = make(MultiHeadAttention), tokens(), KeyValueCache(T), [1, 1, 0]
+    layer.decode(x[:, : T - 1], cache)
+    cache.select(torch.tensor(rows))
+    found = layer.decode(x[rows, T - 1 :], cache)
+    torch.testing.assert_close(found, layer(x, x, x, is_causal=True)[0][rows, T - 1 :])
+
+
+def test_memory_that_was_projected_once_is_read_as_by_the_layer(make, inputs, close):
+    layer, (query, x, _) = make(MultiHeadAttention), inputs(4, 6)
+    padding = torch.arange(6).expand(B, 6) > 3
+    found = layer.attend_memory(query, layer.project_memory(x), ~padding[:, None, None])
+    close(found, layer(query, x, x, padding)[0])
+
+
+def test_a_prompt_needs_no_mask_of_all_pairs(largest):
+    layer, x = (
+        MultiHeadAttention(D, H, positions=RotaryPositionalEncoding(4)),
+        torch.randn(1, 512, D),
+    )
+    with largest() as prompt:
+        layer.decode(x, KeyValueCache(512))
+    assert prompt.bytes < 512 * 512  # not even one byte for each pair
+
+
+def test_what_does_not_fit_is_refused_and_leaves_the_cache_as_it_was(make):
+    layer, cache = make(MultiHeadAttention), KeyValueCache(3)
+    for x, message in [
+        (tokens(4), "room for 3"),
+        (tokens(3)[0], "shape"),
+        (tokens(0), "shape"),
+        (tokens(3)[..., 1:], "width|shape"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            layer.decode(x, cache)
+        assert cache.length == 0
+    layer.decode(tokens(2)[:1], cache)
+    for x, message in [(tokens(1), "batch"), (tokens(2)[:1], "room for 3")]:
+        with pytest.raises(ValueError, match=message):
+            layer.decode(x, cache)
+        assert cache.length == 2
+    layer.decode(tokens(1)[:1], cache)
+    with pytest.raises(ValueError, match="at least one"):
+        KeyValueCache(0)
+    with pytest.raises(ValueError, match="empty"):
+        KeyValueCache(3).select(torch.tensor([0]))
+    for k, v in [((1, 2, 3, 4), (1, 2, 1, 4)), ((2, 3, 4), (2, 3, 4))]:
+        with pytest.raises(ValueError, match="do not fit"):
+            KeyValueCache(9).append(torch.zeros(k), torch.zeros(v))
+    with pytest.raises(NotImplementedError, match="convolution"):
+        make(ConvMultiHeadAttention).decode(tokens(), KeyValueCache(T))
+    for stiff in (make(ConvMultiHeadAttention), make(MultiHeadAttention, positions=ALiBi(H))):
+        with pytest.raises(NotImplementedError, match="kept"):
+            stiff.project_memory(tokens())
+
+
+# Pages.
+
+PAGES, PAGE, SHAPE = 20, 4, (2, 3)
+
+
+@pytest.fixture
+def cache():
+    return PagedCache(PAGES, PAGE, *SHAPE)
+
+
+def write(cache, plain, text, count):
+    """Add tokens to the cache and, as (2, H_kv, D_head), to a list beside it."""
+    for _ in range(count):
+        plain.setdefault(text, []).append(torch.randn(2, *SHAPE))
+        cache.append(text, *plain[text][-1])
+
+
+def assert_same(cache, plain):
+    for text, rows in plain.items():
+        assert torch.equal(torch.stack(cache.gather(text)), torch.stack(rows, dim=2))
+
+
+@pytest.mark.parametrize("start", [1, PAGE - 1, PAGE, PAGE + 2, 3 * PAGE])
+def test_a_beginning_is_shared_until_the_texts_part(cache, start):
+    plain = {}
+    write(cache, plain, "a", start)
+    assert_same(cache, plain)
+    assert len(cache.tables["a"]) == -(-start // PAGE) == PAGES - len(cache.free)
+    for name in "bc":
+        cache.fork("a", name)
+        plain[name] = list(plain["a"])
+    assert len(cache.free) == PAGES - len(cache.tables["a"])  # shared, and not copied
+    for name in "bca":
+        write(cache, plain, name, 3)
+    assert_same(cache, plain)
+    whole = start // PAGE
+    assert len({tuple(table[:whole]) for table in cache.tables.values()}) == 1
+    assert len({table[whole] for table in cache.tables.values()}) == 3, "each writes its own page"
+    cache.drop("a")
+    del plain["a"]
+    assert_same(cache, plain)
+    cache.drop("b")
+    cache.drop("c")
+    assert sorted(cache.free) == list(range(PAGES))  # all came back with their last reader
+    assert not any(cache.readers)
+
+
+def test_a_full_memory_says_so_and_changes_nothing():
+    cache, plain, row = PagedCache(2, PAGE, *SHAPE), {}, torch.ones(SHAPE)
+    write(cache, plain, "a", PAGE + 1)
+    cache.fork("a", "b")
+    tables = {text: list(table) for text, table in cache.tables.items()}
+    for text in ("b", "c"):  # a copy of a shared page, and a first page
+        with pytest.raises(MemoryError, match="2 pages"):
+            cache.append(text, row, row)
+    assert cache.tables == tables
+    assert cache.lengths == {"a": PAGE + 1, "b": PAGE + 1}
+    assert_same(cache, plain)
+
+
+def test_what_does_not_fit_the_pages_is_refused(cache):
+    row = torch.ones(SHAPE)
+    for k, v in [(row, row.mT), (row.mT, row)]:
+        with pytest.raises(ValueError, match="shape"):
+            cache.append("a", k, v)
+    assert not cache.tables
+    for sizes in [(0, 4, 2, 3), (1, 0, 2, 3), (1, 4, 2, 0)]:
+        with pytest.raises(ValueError, match="at least 1"):
+            PagedCache(*sizes)
+    for call in (cache.gather, cache.drop, lambda text: cache.fork(text, "b")):
+        with pytest.raises(KeyError):
+            call("a")
+    cache.append("a", row, row)
+    with pytest.raises(ValueError, match="there already"):
+        cache.fork("a", "a")
+    assert PagedCache(1, 2, 1, 3, dtype=torch.float64).room.dtype == torch.float64

@@ -1,0 +1,159 @@
+"""The definition of attention, and the masks: PyTorch's function, empty rows, what is refused."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from utils.attention import (
+    blocked_to_allowed,
+    causal_mask,
+    combine_masks,
+    masked_softmax,
+    scaled_dot_product_attention,
+    tiled_attention,
+    to_additive,
+    valid_length_mask,
+)
+
+INF = float("inf")
+DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
+
+
+def function_masks(kind):
+    allowed = torch.rand(2, 1, 4, 5) < 0.6
+    allowed[..., 0] = True
+    return {
+        "none": {},
+        "causal": {"is_causal": True},
+        "bool": {"attn_mask": allowed},
+        "bool, one row": {"attn_mask": allowed[0, 0, :1]},
+        "float": {"attn_mask": torch.randn(4, 5, dtype=torch.float64)},
+        "scale": {"scale": 0.3},
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["none", "causal", "bool", "bool, one row", "float", "scale"])
+@pytest.mark.parametrize("value_width", [6, 3])
+def test_the_function_equals_pytorchs_forward_and_backward(kind, value_width):
+    shapes = [(2, 3, 4, 6), (2, 3, 5, 6), (2, 3, 5, value_width)]
+    tensors = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    call = function_masks(kind)
+    output, weights = scaled_dot_product_attention(*tensors, **call)
+    expected = F.scaled_dot_product_attention(*tensors, **call)
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(weights @ tensors[2], expected)
+    gradients = [torch.autograd.grad(y.sin().sum(), tensors) for y in (output, expected)]
+    torch.testing.assert_close(*gradients)
+
+
+def test_a_causal_mask_may_stand_beside_another():
+    q, k, v = torch.randn(3, 2, 5, 6).unbind()
+    mask = torch.rand(5, 5) < 0.5  # some queries are left without a key
+    _, weights = scaled_dot_product_attention(q, k, v, mask, is_causal=True)
+    _, expected = scaled_dot_product_attention(q, k, v, mask.tril())
+    assert torch.equal(weights, expected)
+
+
+def test_dropout_zeroes_weights_scales_the_others_and_draws_as_pytorch():
+    q, k, v = (torch.randn(3, 20, 4) for _ in range(3))
+    _, weights = scaled_dot_product_attention(q, k, v)
+    torch.manual_seed(3)
+    output, dropped = scaled_dot_product_attention(q, k, v, dropout_p=0.2)
+    torch.manual_seed(3)
+    torch.testing.assert_close(dropped, F.dropout(weights, 0.2))
+    assert 0.1 < (dropped == 0).float().mean() < 0.3
+    torch.testing.assert_close(output, dropped @ v)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_an_empty_row_is_zero_forward_and_backward(dtype, kind):
+    q, k, v = (torch.randn(2, 3, 4).to(dtype).requires_grad_() for _ in range(3))
+    mask = torch.tensor([[True, True, False], [False, False, False], [True, False, True]])
+    if kind == "float":
+        mask = torch.zeros(3, 3, dtype=dtype).masked_fill(~mask, -INF)
+    output, weights = scaled_dot_product_attention(q, k, v, mask)
+    assert output.dtype == weights.dtype == dtype
+    assert not output[:, 1].any()
+    assert not weights[:, 1].any()
+    assert not weights[:, 0, 2].any()
+    torch.testing.assert_close(weights[:, 0].sum(-1), torch.ones(2, dtype=dtype))
+    output.sum().backward()
+    assert all(x.grad.isfinite().all() for x in (q, k, v))
+    assert not q.grad[:, 1].any()
+    assert q.grad[:, 0].any()
+
+
+def test_where_autocast_converts_dtypes_may_differ():
+    q, k, v = (torch.randn(4, 6) for _ in range(3))
+    expected = scaled_dot_product_attention(q, k, v)[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        for function in (tiled_attention, lambda *x: scaled_dot_product_attention(*x)[0]):
+            found = function(q.bfloat16(), k, v).float()
+            torch.testing.assert_close(found, expected, atol=0.05, rtol=0.05)
+
+
+# Masks.
+
+
+def test_valid_lengths_allow_that_many_keys():
+    expected = torch.tensor([[1, 1, 0], [0, 0, 0], [1, 1, 1]]).bool()
+    assert torch.equal(valid_length_mask(torch.tensor([2, 0, 3]), 3), expected)
+    each = torch.arange(1, 5).expand(2, 4)  # a length for each query
+    assert torch.equal(valid_length_mask(each, 4), causal_mask(4, 4).expand(2, 4, 4))
+
+
+def test_causal_mask_allows_the_keys_up_to_the_query():
+    assert causal_mask(2, 3).tolist() == [[True, False, False], [True, True, False]]
+    assert causal_mask(3, 2).int().tolist() == [[1, 0], [1, 1], [1, 1]]
+    assert torch.equal(causal_mask(2, 5, start=3), causal_mask(5, 5)[3:])
+
+
+def test_masks_turn_round_and_become_numbers_to_add():
+    booleans, floats = torch.tensor([True, False]), torch.tensor([0.0, -INF, 2.0])
+    assert blocked_to_allowed(booleans).tolist() == [False, True]
+    assert blocked_to_allowed(floats) is floats
+    added = to_additive(booleans, torch.float16)
+    assert (added.dtype, added.tolist()) == (torch.float16, [0.0, -INF])
+    assert to_additive(floats, torch.float64).tolist() == floats.tolist()
+    assert to_additive(floats, torch.float64).dtype == torch.float64
+
+
+def test_masks_combine_to_what_both_allow():
+    first, second = torch.tensor([True, True, False, False]), torch.tensor([True, False] * 2)
+    assert combine_masks(first, None) is combine_masks(None, first) is first
+    assert combine_masks(None, None) is None
+    assert combine_masks(first, second).tolist() == [True, False, False, False]
+    floats = torch.tensor([0.5, -INF, 0.5, 1e-9], dtype=torch.float64)
+    for combined in (combine_masks(first, floats), combine_masks(floats, first)):
+        assert combined.dtype == torch.float64
+        assert combined.tolist() == [0.5, -INF, -INF, -INF]
+    half = torch.ones(4, dtype=torch.float16)
+    assert combine_masks(half, floats)[3].item() == 1 + 1e-9
+    assert combine_masks(half, half.bfloat16()).dtype == torch.float32
+
+
+@pytest.mark.parametrize("kind", ["none", "bool", "float"])
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_overwritten_scores_give_the_same_weights_and_gradients(kind, requires_grad):
+    allowed = torch.tensor([[True, False, True], [True, True, True], [False, False, False]])
+    mask = {"none": None, "bool": allowed, "float": to_additive(allowed, torch.float32)}[kind]
+    results = []
+    for overwrite in (True, False):
+        leaf = torch.linspace(-1, 1, 18).view(2, 3, 3).requires_grad_(requires_grad)
+        scores = leaf * 2
+        before = scores.detach().clone()
+        weights = masked_softmax(scores, mask, overwrite=overwrite)
+        results.append([weights.detach()])
+        if requires_grad:
+            results[-1].append(torch.autograd.grad(weights.sin().sum(), leaf)[0])
+        assert overwrite or torch.equal(scores, before)
+    torch.testing.assert_close(*results, rtol=0, atol=0)
+    expected = leaf.detach() * 2 + (0 if mask is None else to_additive(allowed, torch.float32))
+    torch.testing.assert_close(results[0][0], expected.softmax(-1).nan_to_num(0.0))
+
+
+def test_a_float_mask_that_overflows_in_the_scores_dtype_blocks():
+    lowest = torch.finfo(torch.float32).min  # finite, but -inf in half precision
+    scores = torch.zeros(1, 3, dtype=torch.float16)
+    assert not masked_softmax(scores, torch.full((1, 3), lowest)).any()
