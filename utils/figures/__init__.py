@@ -6,7 +6,7 @@
 ``plots``        the plots that several chapters draw
 ``drawings``     tensors, masks, heads, layers, blocks, tiles and caches
 ``head_view``    the weights of each head as lines between tokens
-``live_…``       figures that a reader can touch, on ``live_figure``
+``live_figure``  what a reader can touch; each such figure has a module, as ``live_query``
 """
 
 from utils.figures.drawings import (
