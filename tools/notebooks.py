@@ -98,7 +98,7 @@ def ask_claims(path: Path, root: Path = ROOT) -> str:
     return word
 
 
-def run(nb: NotebookNode, path: Path, root: Path) -> str:
+def run(nb: NotebookNode, path: Path, root: Path = ROOT) -> str:
     """Execute all cells in a fresh kernel, then the claims; give the word for the data used."""
     client = NotebookClient(
         nb,
