@@ -33,7 +33,7 @@ from nbformat import NotebookNode
 from tools.claims import claims_file
 from tools.leaks import news_articles
 from tools.problems import malformed, other_claims, problems, quotations
-from tools.stamp import code_cells, hashes, kept_code
+from tools.stamp import claims_hash, code_cells, hashes, kept_code
 from utils.files import replacing
 from utils.training.experiments import KEPT_CODE
 
@@ -93,7 +93,7 @@ def ask_claims(path: Path, root: Path = ROOT) -> str:
     """Run one chapter for its claims alone: of the file, only the stamp of the claims changes."""
     nb = nbformat.read(path, as_version=4)
     word = run(copy.deepcopy(nb), path, root)
-    nb.metadata.course["claims"] = hashes(nb, path.stem, root)["claims"]
+    nb.metadata.course["claims"] = claims_hash(path.stem, root)
     write(nb, path)
     return word
 

@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 from tools.leaks import article_runs, machine_path, output_texts
 from tools.page.cells import FOLDED, title
-from tools.stamp import cell_source, code_cells, file_hashes, hashes, kept_code
+from tools.stamp import cell_source, claims_hash, code_cells, file_hashes, hashes, kept_code
 from utils.data import NEWS
 
 MAX_LINES = 30  # of one code cell, imports aside
@@ -51,7 +51,7 @@ def stale(nb: NotebookNode, name: str, root: Path) -> list[str]:
 def other_claims(nb: NotebookNode, name: str, root: Path) -> list[str]:
     """Say if the claims about a chapter changed since they were last asked."""
     chapter = name.removesuffix(".ipynb")
-    if nb.metadata.get("course", {}).get("claims") == hashes(nb, chapter, root)["claims"]:
+    if nb.metadata.get("course", {}).get("claims") == claims_hash(chapter, root):
         return []
     return [f"{name}: its claims changed; run `make notebooks CHAPTERS={chapter}` to ask them."]
 
