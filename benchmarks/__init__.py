@@ -2,7 +2,7 @@
 
 Every benchmark compares things within one run: they take turns, and the table gives medians,
 quartiles and ratios. Seconds alone say more about the machine than about the code. How to time,
-to count and to measure memory is in ``utils.measure``.
+to count and to measure memory is in ``utils.timing``.
 
 ``python -m benchmarks layers``: one layer, as several libraries write it
 

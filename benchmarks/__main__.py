@@ -16,9 +16,9 @@ import torch
 
 from benchmarks import report
 from benchmarks.arguments import DTYPES, SEEDS, parse
+from benchmarks.group import process_group
 from benchmarks.page import PARTS, write_page
-from utils.measure import Peak, measure_peak
-from utils.training.group import process_group
+from utils.costs import Peak, measure_peak
 
 Found = tuple[dict[str, pd.DataFrame], dict[str, Any]]  # tables and settings, for the file
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "_build" / "benchmarks"
@@ -108,7 +108,7 @@ def _training(
 ) -> Found:
     from benchmarks.epochs import load_documents
     from benchmarks.training import compare_variants
-    from utils.data import NEWS
+    from utils.news import NEWS
 
     epochs = min(2, asked.epochs) if asked.quick else asked.epochs
     slow = min(epochs, asked.slow_epochs)
@@ -178,7 +178,7 @@ RUNS = {
 def _writer(asked: argparse.Namespace, device: torch.device, writes: bool) -> None:
     """Train the model that writes, and keep its weights and recipe with the kept results."""
     from benchmarks import writer
-    from utils.data import writer_texts
+    from utils.docstrings import writer_texts
 
     settings = writer.SETTINGS | (writer.QUICK if asked.quick else {})
     name = f"writer-{device.type}{'-quick' if asked.quick else ''}"
@@ -200,7 +200,7 @@ def _writer(asked: argparse.Namespace, device: torch.device, writes: bool) -> No
 def _heads(asked: argparse.Namespace) -> None:
     """Train the layer whose heads are shown, and keep it with the kept results."""
     from benchmarks import heads, writer
-    from utils.data import writer_texts
+    from utils.docstrings import writer_texts
 
     settings = heads.SETTINGS | (heads.QUICK if asked.quick else {})
     folder = asked.folder or CHECKPOINTS / "heads-quick"

@@ -18,13 +18,15 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
+from benchmarks.compression import join_texts
+from benchmarks.looks import at_offset, same_token
 from benchmarks.writer import half_precision
+from chapters.ch04_gap_filler import SIZES, GapFiller, as_read
+from chapters.ch18_training import cut_pieces, piece_starts
 from tools.stamp import code_hash
-from utils.data import BytePairs, package_versions
-from utils.heads import at_offset, same_token
-from utils.models import GapFiller, as_read, join_texts
-from utils.models.gap_filler import SIZES
-from utils.training import cut_pieces, linear_rate, piece_starts, train_epochs
+from utils.byte_pairs import BytePairs
+from utils.docstrings import package_versions
+from utils.training import linear_rate, train_epochs
 
 NAME = "04-heads"
 SETTINGS: dict[str, Any] = {
@@ -84,7 +86,7 @@ def train(texts: Texts, settings: dict[str, Any]) -> tuple[GapFiller, dict[str, 
 
     Parameters
     ----------
-    texts : the splits ``train`` and ``validation`` of ``utils.data.writer_texts``
+    texts : the splits ``train`` and ``validation`` of ``utils.docstrings.writer_texts``
     settings : see ``SETTINGS``
     """
     split = {

@@ -26,7 +26,7 @@ from benchmarks.cases import (
     projections,
 )
 from utils.attention import FastMultiHeadAttention
-from utils.figures import PALETTE
+from utils.palette import PALETTE
 
 
 @dataclass(frozen=True)

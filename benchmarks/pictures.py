@@ -11,7 +11,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from benchmarks import peers
 from benchmarks.wording import plain
-from utils.figures import INK, PALETTE, PAPER, DescribedFigure
+from utils.figures import DescribedFigure
+from utils.palette import INK, PALETTE, PAPER
 
 PASSES = {"forward": "forward", "both": "forward and backward"}
 

@@ -19,6 +19,7 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from tqdm import tqdm
 
 from benchmarks.layers import TOLERANCE
+from benchmarks.ratios import quartiles, ratio
 from benchmarks.wording import plain
 from utils.attention import (
     KeyValueCache,
@@ -27,7 +28,7 @@ from utils.attention import (
     causal_mask,
     tiled_attention,
 )
-from utils.measure import interleave, quartiles, ratio
+from utils.timing import interleave
 
 H, D_HEAD = 8, 64
 D = H * D_HEAD

@@ -16,8 +16,8 @@ import pandas as pd
 import torch
 
 from benchmarks import peers
+from utils.costs import Peak
 from utils.files import replacing
-from utils.measure import Peak
 
 RESULTS = Path(__file__).parent / "results"
 NO_GPU = "No GPU is here that PyTorch can use, so this runs on the CPU."

@@ -16,11 +16,12 @@ from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 
+from benchmarks.group import from_all, from_first
 from benchmarks.subwords import length_batches, pad
+from chapters.ch14_batches import place, share_batches
+from chapters.ch17_training import translation_loss
 from utils.files import replacing
-from utils.training import gradient_steps, linear_rate, translation_loss
-from utils.training.distributed import share_batches
-from utils.training.group import from_all, from_first, place
+from utils.training import gradient_steps, linear_rate
 
 State = dict[str, Any]  # tensors, numbers, words, and lists and dicts of these
 

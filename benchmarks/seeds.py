@@ -12,13 +12,15 @@ import torch
 from torch import Tensor
 
 from benchmarks.multi30k import Pairs
+from benchmarks.ratios import quartiles, ratio
 from benchmarks.resumable import lower_precision
 from benchmarks.subwords import length_batches, pad
 from benchmarks.translation import Corpus, Translation, stamps
 from benchmarks.translators import Name, build
-from utils.measure import interleave, quartiles, ratio
-from utils.models import Transformer
-from utils.training import gradient_steps, translation_loss
+from chapters.ch17_training import translation_loss
+from chapters.ch17_transformer import Transformer
+from utils.timing import interleave
+from utils.training import gradient_steps
 
 MODELS: tuple[Name, ...] = get_args(Name)
 

@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
 
-from utils.data import BEGIN, END, PADDING, pad_rows
+from utils.text import BEGIN, END, PADDING, pad_rows
 
 PairOfIds = tuple[list[int], list[int]]
 Batch = tuple[Tensor, Tensor]  # ids (B, S) and (B, T), padded at their ends

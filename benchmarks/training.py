@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.epochs import BASELINE, Documents, double_losses, train_in_turns
+from benchmarks.ratios import quartiles, ratio
 from benchmarks.variants import (
     EMBED_DIM,
     NUM_HEADS,
@@ -25,7 +26,9 @@ from benchmarks.variants import (
     build_optimizer,
     training_step,
 )
-from utils.measure import Peak, interleave, multiply_adds, peak_memory, quartiles, ratio
+from utils.costs import Peak, multiply_adds
+from utils.memory import peak_memory
+from utils.timing import interleave
 
 FLOOR = "floor"
 SLOW = ("loop", "reshaped")

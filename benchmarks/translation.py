@@ -16,14 +16,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks.group import from_all, own_share
 from benchmarks.multi30k import Pairs, score
 from benchmarks.resumable import Training
 from benchmarks.subwords import PairOfIds, Subwords, encode_pairs, length_batches, pad
 from benchmarks.translators import Translator, as_ours, build
+from chapters.ch14_batches import place
+from chapters.ch17_training import translation_loss
+from chapters.ch17_transformer import Transformer
+from chapters.ch17_writing import beam_search, greedy
 from tools.stamp import code_hash
-from utils.models import Transformer, beam_search, greedy
-from utils.training import translation_loss
-from utils.training.group import from_all, own_share, place
 
 # What is not the same on a processor and on a GPU. Those for a GPU were chosen, and not tried yet.
 SETTINGS: dict[str, dict[str, Any]] = {

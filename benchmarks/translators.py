@@ -15,10 +15,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from chapters.ch17_transformer import DECODER_NAMES, ENCODER_NAMES, Transformer, copy_from_torch
 from utils.attention import MultiHeadAttention
-from utils.data import PADDING
-from utils.models import Transformer, copy_from_torch
-from utils.models.transformer_from_torch import DECODER_NAMES, ENCODER_NAMES
+from utils.text import PADDING
 
 Name = Literal["ours", "torch.nn"]
 

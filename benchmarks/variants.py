@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from benchmarks.reshaped import FusedAttention, ReshapedAttention
 from utils.attention import FastMultiHeadAttention, MultiHeadAttention, NaiveMultiHeadAttention
-from utils.models import TextClassifier
+from utils.classifier import TextClassifier
 from utils.training import classification_loss, gradient_steps
 
 EMBED_DIM, NUM_HEADS = 64, 8

@@ -16,20 +16,26 @@ from safetensors.torch import save as save_safetensors
 from torch import Tensor, nn
 
 from benchmarks import report
+from benchmarks.compression import compressed_bits, join_texts
+from benchmarks.group import from_first
 from benchmarks.resumable import Training, lower_precision
-from tools.stamp import code_hash
-from utils.data import END_OF_TEXT, BytePairs, longest_copies, package_versions
-from utils.files import replacing
-from utils.models import LanguageModel, NGramModel, compressed_bits, join_texts, write
-from utils.models.writer import SIZES
-from utils.training import (
+from chapters.ch14_batches import place
+from chapters.ch18_copies import longest_copies
+from chapters.ch18_model import LanguageModel
+from chapters.ch18_ngrams import NGramModel
+from chapters.ch18_sampling import write
+from chapters.ch18_training import (
     bits_per_byte,
     cut_pieces,
     language_loss,
     language_nats,
     piece_starts,
 )
-from utils.training.group import from_first, place
+from chapters.ch18_writer import SIZES
+from tools.stamp import code_hash
+from utils.byte_pairs import END_OF_TEXT, BytePairs
+from utils.docstrings import package_versions
+from utils.files import replacing
 
 RESULTS = Path(__file__).resolve().parents[1] / "notebooks" / "results"
 NAME = "18-writer"

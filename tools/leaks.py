@@ -86,6 +86,6 @@ def _runs(text: str) -> set[str]:
 
 def news_articles() -> list[str]:
     """Read the articles as a chapter does."""
-    from utils.data import NEWS
+    from utils.news import NEWS
 
     return [text for split in NEWS.load().values() for text in split["text"]]

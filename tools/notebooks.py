@@ -34,8 +34,8 @@ from tools.claims import claims_file
 from tools.leaks import news_articles
 from tools.problems import malformed, other_claims, problems, quotations
 from tools.stamp import claims_hash, code_cells, hashes, kept_code
+from utils.experiments import KEPT_CODE
 from utils.files import replacing
-from utils.training.experiments import KEPT_CODE
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 6 * 3600  # seconds for one cell: a chapter without its kept results runs for long
@@ -52,7 +52,7 @@ METADATA: dict[str, Any] = {
 FULL_BAR = re.compile(r".*100%\|.*\| (\d+)/\1 \[.*\]")  # as tqdm leaves it
 # The data set, if the chapter has loaded it, knows where it came from.
 DATA_WORD = (
-    "import sys; news = getattr(sys.modules.get('utils.data'), 'NEWS', None); "
+    "import sys; news = getattr(sys.modules.get('utils.news'), 'NEWS', None); "
     "print(getattr(news, 'source', None) or 'none')"
 )
 FAILED = "from tools.claims import FAILED; print('\\n'.join(FAILED))"

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from tools.leaks import article_runs, machine_path, output_texts
 from tools.page.cells import FOLDED, title
 from tools.stamp import cell_source, claims_hash, code_cells, file_hashes, hashes, kept_code
-from utils.data import NEWS
+from utils.news import NEWS
 
 MAX_LINES = 30  # of one code cell, imports aside
 PHONE = 350  # pixels that a figure has on a screen of 390

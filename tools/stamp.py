@@ -6,7 +6,8 @@ file of ours that the cells import, directly or through others. A hash leaves ou
 run: comments, docstrings, annotations, the words of an error. An import counts wherever it stands,
 in a string and in a ``%%writefile`` cell too. A package only hands names on: of
 ``from utils.attention import causal_mask`` the file that has ``causal_mask`` counts. A file of
-``_static`` that a module names, such as the script of a live figure, counts with the module.
+``_static``, a script or a style beside it that a module names counts with the module, and a
+drawing with the cell that shows it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from nbformat import NotebookNode
 
 from tools.claims import claims_file
 
-PACKAGES = ("utils", "benchmarks")
+PACKAGES = ("utils", "chapters", "exercises", "benchmarks")
 SILENT = {"ctx", "kind", "returns", "annotation"}  # fields of a syntax tree that do not run
 KEPT = re.compile(r"\bresults/[\w-]+\.(?:csv|json)")
 
@@ -134,7 +135,10 @@ def _imports(source: str, root: Path, folder: Path) -> tuple[Path, ...]:
             case ast.Constant(value=str(text)) if "import " in text and "\n" in text:
                 found += _imports(text, root, folder)
             case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.-]+\.\w+", text):
-                found += [file for file in [folder / "_static" / text] if file.is_file()]
+                beside = [folder / text] if text.endswith((".js", ".css")) else []
+                found += [f for f in (folder / "_static" / text, *beside) if f.is_file()]
+            case ast.Call(func=ast.Name("show_drawing"), args=[ast.Constant(value=str(name)), *_]):
+                found.append(root / "book" / "_static" / "drawings" / f"{name}.svg")
     return tuple(found)
 
 

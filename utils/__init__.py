@@ -1,19 +1,8 @@
-"""What the chapters of the course share, in eight rooms.
+"""What the chapters of the course share, a module for each idea.
 
-A room imports only those that are named beside it:
-
-``attention``  the layer, its masks and its positions
-``data``       texts, tokens, batches, dates (``files``)
-``measure``    time, memory, operations (``attention``)
-``figures``    one palette, plots, the view of heads
-``models``     what is built around the layer (``attention``, ``data``)
-``heads``      reach the heads of a model, weigh them, cut them out (``attention``, ``models``)
-``training``   one loop, and experiments (``models``, ``data``, ``files``)
-``checks``     what a reader calls to test what they wrote, one module a chapter (all)
-
-``files`` replaces a file in one step, and ``processes`` calls a function in several processes that
-talk to each other (``files``). A room hands on its names: ``from utils.attention import
-MultiHeadAttention``.
+A name is here because two chapters use it, or a chapter and a benchmark. What one chapter needs
+and does not show is in ``chapters``, what tells a reader what is wrong with an answer in
+``exercises``.
 """
 
 import warnings

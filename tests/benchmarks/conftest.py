@@ -12,7 +12,7 @@ from benchmarks.epochs import Documents
 from benchmarks.multi30k import Pairs
 from benchmarks.subwords import Subwords
 from benchmarks.training import compare_variants
-from utils.measure import Peak
+from utils.costs import Peak
 
 SIZES = (("small", "kleiner"), ("large", "großer"), ("quiet", "leiser"))
 COLOURS = (("red", "roter"), ("green", "grüner"), ("grey", "grauer"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from benchmarks import multi30k
 from benchmarks.multi30k import Pairs, load_pairs
 from benchmarks.subwords import Subwords, length_batches, pad
-from utils.data import END, PADDING
+from utils.text import END, PADDING
 
 ROOT = Path(__file__).resolve().parents[2]
 

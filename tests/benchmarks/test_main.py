@@ -7,8 +7,8 @@ import torch
 
 from benchmarks import __main__ as command
 from benchmarks import page, report
-from utils.data import NEWS
-from utils.measure import Peak
+from utils.costs import Peak
+from utils.news import NEWS
 
 no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 

@@ -7,7 +7,7 @@ from torch.nn.attention.flex_attention import flex_attention
 
 from benchmarks import page, pieces, report
 from benchmarks.wording import plain
-from utils.measure import Peak
+from utils.costs import Peak
 
 CPU, WAYS = torch.device("cpu"), ["as a mask", "in tiles", "FlexAttention", "no window"]
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without")

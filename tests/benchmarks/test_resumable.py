@@ -12,7 +12,7 @@ import torch
 
 from benchmarks.resumable import Training
 from benchmarks.translators import build
-from utils.data import BEGIN, END
+from utils.text import BEGIN, END
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {

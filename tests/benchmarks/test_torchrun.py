@@ -65,7 +65,7 @@ def train_and_be_killed(folder):
     """At first a process is killed in a step, then the other in a write; then nothing happens."""
     import test_resumable as made
 
-    from utils.training.group import process_group
+    from benchmarks.group import process_group
 
     attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
     with process_group():

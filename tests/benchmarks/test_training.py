@@ -11,8 +11,9 @@ from benchmarks import epochs as epochs_module
 from benchmarks.epochs import Documents, load_documents
 from benchmarks.training import compare_totals, largest_difference, step_memory
 from benchmarks.variants import VARIANTS, build
-from utils.data import make_dataloader, train_tokenizer
-from utils.measure import COUNT_ANEW, multiply_adds
+from utils.costs import multiply_adds
+from utils.memory import _COUNT_ANEW
+from utils.text import make_dataloader, train_tokenizer
 
 CPU = torch.device("cpu")
 VOCAB, EPOCHS, SLOW, STEPS = 50, 4, 2, 3  # of the fixture ``documents``
@@ -113,7 +114,7 @@ def test_the_batches_are_those_of_the_chapter(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.processes
-@pytest.mark.skipif(not COUNT_ANEW.exists(), reason="the system does not tell a process's peak")
+@pytest.mark.skipif(not _COUNT_ANEW.exists(), reason="the system does not tell a process's peak")
 def test_the_peak_memory_of_a_step_holds_what_the_backward_pass_needs():
     ids = torch.zeros(16, 256, dtype=torch.int64)  # the weights of 8 heads take 32 MiB
     documents = Documents([[(ids, ids[:, 0])]], [], VOCAB, 3, seconds=0.0)

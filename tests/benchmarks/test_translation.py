@@ -14,8 +14,8 @@ from benchmarks.seeds import compare_models
 from benchmarks.subwords import encode_pairs, pad
 from benchmarks.translation import Corpus, Translation
 from benchmarks.translators import as_ours, build
+from chapters.ch17_training import translation_loss
 from utils.attention import MultiHeadAttention
-from utils.training import translation_loss
 
 CPU = torch.device("cpu")
 SETTINGS = {

@@ -8,9 +8,11 @@ import torch
 
 from benchmarks import __main__ as command
 from benchmarks import heads, writer
-from utils.data import longest_copy
-from utils.models import join_texts, load_gap_filler, load_writer
-from utils.training import language_nats
+from benchmarks.compression import join_texts
+from chapters.ch04_gap_filler import load_gap_filler
+from chapters.ch18_copies import longest_copies
+from chapters.ch18_training import language_nats
+from chapters.ch18_writer import load_writer
 
 WORDS = ("head", "layer", "query", "key", "mask", "weight", "Größe")
 CPU = torch.device("cpu")
@@ -30,7 +32,7 @@ HEADS = heads.SETTINGS | heads.QUICK
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch):
     torch.set_num_threads(1)
-    monkeypatch.setattr("utils.data.writer_texts", lambda: TEXTS)
+    monkeypatch.setattr("utils.docstrings.writer_texts", lambda: TEXTS)
 
 
 def make_task(folder, **changes):
@@ -93,7 +95,7 @@ def test_what_is_kept_is_what_was_measured_and_how(done):
     assert {"model", "1-gram", "2-gram", "3-gram", "lzma"} == {*recipe["bits_per_byte"]}
     assert recipe["curve"][1]["bits_per_byte"] < recipe["curve"][0]["bits_per_byte"]
     for row in recipe["samples"]:
-        assert row["longest_copy"] == len(longest_copy(row["text"], TEXTS["train"]))
+        assert row["longest_copy"] == longest_copies([row["text"]], TEXTS["train"])[0]
 
 
 def test_other_weights_than_the_recipe_says_are_refused(done, tmp_path):

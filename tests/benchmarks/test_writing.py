@@ -10,7 +10,7 @@ import torch
 from benchmarks import __main__ as command
 from benchmarks import page, report, writer, writing
 from benchmarks.writing import CALLS, DEFAULT, FLOOR, OURS
-from utils.measure import Peak
+from utils.costs import Peak
 
 CPU, STATIC = torch.device("cpu"), "generate, static cache"
 

@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "utils").mkdir()
     (tmp_path / "utils" / "__init__.py").write_text("")
     (tmp_path / "utils" / "masks.py").write_text("PADDING = 0\n")
-    (tmp_path / "utils" / "data.py").write_text(
+    (tmp_path / "utils" / "news.py").write_text(
         textwrap.dedent(
             """
             from utils.masks import PADDING
@@ -56,7 +56,7 @@ def root(tmp_path: Path) -> Path:
 def good(root: Path) -> nbformat.NotebookNode:
     """A chapter as it should be committed."""
     words = new_code_cell(
-        "from utils.data import load_news\n\nload_news()\nFILE = 'results/08-writer.json'",
+        "from utils.news import load_news\n\nload_news()\nFILE = 'results/08-writer.json'",
         execution_count=1,
         outputs=[new_output("stream", name="stdout", text="1,225 articles\n")],
     )

@@ -8,7 +8,7 @@ import pytest
 from tools import claims
 from tools.claims import claim, claims_file, plain, says, sentences
 from tools.notebooks import ROOT, chapters
-from utils.data import NEWS
+from utils.news import NEWS
 
 HOLD = [(0.5, 0.4, 0.6), (0.4, 0.4, 0.6), (0.6, None, 0.6), (7, 7, None), (True,), ([1],)]
 FAIL = [(0.39, 0.4, 0.6), (0.61, None, 0.6), (6, 7, None), (math.nan, 0, 1), (False,), ([],)]

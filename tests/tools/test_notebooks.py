@@ -13,7 +13,7 @@ from tools import notebooks
 from tools.notebooks import chapters, execute, tidy, write
 from tools.problems import other_claims, problems
 from tools.stamp import kept_code
-from utils.data import NEWS
+from utils.news import NEWS
 
 FIGURE = """
 from IPython.display import HTML, display
@@ -47,7 +47,7 @@ def articles(root, monkeypatch, text):
 def test_a_chapter_is_executed_stamped_and_without_problems(chapter, root, monkeypatch):
     articles(root, monkeypatch, "nothing that is printed")
     path = chapter(
-        "from utils.data import load_news\nload_news()",
+        "from utils.news import load_news\nload_news()",
         "import os, pathlib\nprint(pathlib.Path.cwd().name)",
         FIGURE,
     )
@@ -56,7 +56,7 @@ def test_a_chapter_is_executed_stamped_and_without_problems(chapter, root, monke
     nb = nbformat.read(path, as_version=4)
     assert problems(nb, path.name, root) == []
     assert nb.metadata.course["data"] == "news"
-    assert list(nb.metadata.course.files) == ["utils/data.py", "utils/masks.py"]
+    assert list(nb.metadata.course.files) == ["utils/masks.py", "utils/news.py"]
     assert [cell.id for cell in nb.cells] == ids
     assert nb.cells[2].outputs[0].text == "notebooks\n"
 
@@ -115,7 +115,7 @@ def test_only_what_is_stale_is_executed(monkeypatch, capsys):
         ),
         ("", r"cell 3: it is empty"),
         (
-            "import utils.data\nutils.data.load_news()\nprint('Hi and so how', chr(97) + 're you')",
+            "import utils.news\nutils.news.load_news()\nprint('Hi and so how', chr(97) + 're you')",
             "cell 3: its output quotes an article .'hi and so how are you'",
         ),
     ],

@@ -33,7 +33,7 @@ def edited(root, file, old, new):
 
 
 def other_function(nb, root):
-    edited(root, "data.py", "return PADDING", "return PADDING + 1")
+    edited(root, "news.py", "return PADDING", "return PADDING + 1")
 
 
 def other_value_beneath(nb, root):
@@ -50,7 +50,7 @@ def other_results(nb, root):
         (no_stamp, "it has no stamp"),
         (other_cell, "its code cells changed"),
         (other_output, "its outputs are not those of its last"),
-        (other_function, "utils/data.py changed"),
+        (other_function, "utils/news.py changed"),
         (other_value_beneath, "utils/masks.py changed"),
         (other_results, "results/08-writer.json changed"),
     ],
@@ -65,7 +65,7 @@ def test_what_is_older_than_its_sources_is_stale(good, root, spoil, message):
 
 
 KEPT = """
-from utils.data import load_news
+from utils.news import load_news
 
 KEPT = {"file": "results/08-kept.csv"}
 
@@ -81,7 +81,7 @@ def test_kept_results_depend_on_all_that_their_function_runs(good, root):
     path = root / "notebooks" / "results" / "08-kept.csv"
     path.write_text(f"# code run {kept_code(good, root)['run']}\nseed,accuracy\n0,0.9\n")
     assert old_results(good, NAME, root) == []
-    edited(root, "data.py", "give it a number.", "a number is wanted.")
+    edited(root, "news.py", "give it a number.", "a number is wanted.")
     assert old_results(good, NAME, root) == []
     edited(root, "masks.py", "0", "1")
     (found,) = old_results(good, NAME, root)

@@ -27,7 +27,7 @@ def state(root):
 def copied(tmp_path_factory):
     """A copy of the sources, and its state."""
     root = tmp_path_factory.mktemp("course")
-    for folder in ("utils", "benchmarks", "notebooks/results"):
+    for folder in ("utils", "chapters", "benchmarks", "notebooks/results", "book/_static/drawings"):
         shutil.copytree(ROOT / folder, root / folder)
     return root, state(root)
 
@@ -55,7 +55,9 @@ def stale_after(copied):
         path.unlink() if text is None else path.write_text(text, encoding="utf-8")
 
 
-MASKS, SHOWN = "utils/attention/masks.py", "utils/figures/live_heads.py"
+MASKS, SHOWN = "utils/attention/masks.py", "chapters/live/heads.py"
+
+LOOP = "book/_static/drawings/loop.svg"
 
 
 @pytest.mark.parametrize(
@@ -65,10 +67,13 @@ MASKS, SHOWN = "utils/attention/masks.py", "utils/figures/live_heads.py"
         pytest.param(MASKS, "padding.", "filling.", set(), id="docstring"),
         pytest.param(MASKS, "import torch\n", "import torch  # it\n", set(), id="comment"),
         pytest.param("utils/new.py", "", "def new():\n    return 1\n", set(), id="module"),
-        pytest.param("utils/figures/_static/heads.js", "1", "2", {"04"}, id="script"),
-        pytest.param(SHOWN, "draw_heads([", "draw_heads(1 * [", {"04"}, id="live figure"),
+        pytest.param("chapters/live/heads.js", "1", "2", {"04"}, id="script"),
+        pytest.param(SHOWN, "draw_heads(tokens", "draw_heads(1 * tokens", {"04"}, id="live figure"),
+        pytest.param(LOOP, "head 0", "head 1", {"04"}, id="drawing"),
         pytest.param("utils/checks/ch05.py", "return", "return None or", {"05"}, id="check"),
-        pytest.param("utils/data/dates.py", "return", "return None or", {"17"}, id="module of one"),
+        pytest.param(
+            "chapters/ch17_dates.py", "return", "return None or", {"17"}, id="module of one"
+        ),
         # Chapter 14 imports these in files that it writes, and in a string.
         pytest.param("utils/attention/ring.py", "return", "return 0 *", {"14"}, id="%%writefile"),
         pytest.param("utils/attention/parallel.py", "return", "return 0 *", {"14"}, id="string"),
@@ -112,8 +117,8 @@ def test_kept_results_depend_on_what_leads_to_their_function():
 # Words of our messages that a chapter shows on purpose, and the file that says them.
 SHOWN_MESSAGES = {
     "07": ("utils/attention/positions.py", ["the sequence has ", " tokens and the table "]),
-    "14": ("utils/processes.py", ["process ", " was ended by the signal "]),
-    "15": ("utils/models/minilm.py", ["The weights do not fit, nothing is loaded. "]),
+    "14": ("chapters/ch14_processes.py", ["process ", " was ended by the signal "]),
+    "15": ("utils/minilm.py", ["The weights do not fit, nothing is loaded. "]),
 }
 
 

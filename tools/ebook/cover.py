@@ -9,8 +9,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-INK, PAPER, NOTE = "#1a1d21", "#fbfaf7", "#5c626b"
-BLUE, ORANGE = "#0072B2", "#D55E00"
+from utils.palette import INK, NOTE, OTHERS, PALETTE
+
+PAPER, (BLUE, ORANGE) = OTHERS[2], PALETTE[:2]
 TOKENS = ("can", "you", "can", "that")
 PLACES = (0.14, 0.38, 0.62, 0.86)
 # Which token looks at which, how strongly, and whose head that is.

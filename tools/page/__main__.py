@@ -1,7 +1,8 @@
-"""``python -m tools.page`` makes again what is kept: the landing page's weights, and its card."""
+"""``python -m tools.page`` makes again what is kept: colours, the landing page's heads, a card."""
 
-from tools.page import card, hero
+from tools.page import card, colours, hero
 
+colours.write()
 hero.keep()
 card.draw()
-print(f"written: {hero.KEPT.name}, {card.CARD.name}")
+print(f"written: {hero.KEPT.name}, {card.CARD.name}, {colours.FILE.name}")

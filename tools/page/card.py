@@ -6,12 +6,13 @@ from functools import partial
 from pathlib import Path
 
 from tools.page import hero
+from tools.page.colours import mixed
+from utils.palette import INK, NOTE, PALETTE, PAPER
 
 CARD = Path(__file__).parents[2] / "book" / "_static" / "social-card.png"
 TITLE = "Multi-Head Attention, Measured"
 CLAIM = "Write the layer. See what each head looks at. Measure what it costs."
-PAPER, INK, SOFT = "#ffffff", "#1c2430", "#5b6675"
-HEADS = (("#0072B2", "#80b8d8", "#d3e5f0"), ("#D55E00", "#eaae80", "#f8e3d5"))
+HEADS = [(c, mixed(c, 0.5), mixed(c, 0.2)) for c in PALETTE[:2]]
 ZOOM, LEFT, TOP = 1.5, 180, 166  # where the picture lies on the card
 
 
@@ -30,7 +31,7 @@ def draw(file: Path = CARD) -> None:
     ax = figure.add_axes((0, 0, 1, 1), xlim=(0, 1200), ylim=(630, 0))
     ax.axis("off")
     ax.text(64, 92, TITLE, size=38, weight="bold", color=INK, va="center")
-    ax.text(66, 150, CLAIM, size=19, color=SOFT, va="center")
+    ax.text(66, 150, CLAIM, size=19, color=NOTE, va="center")
     write = partial(ax.text, ha="center", va="center")
     kept = hero.read()
     for arc in hero.arcs(kept):
@@ -48,5 +49,5 @@ def draw(file: Path = CARD) -> None:
         if 1 <= i <= 4:
             write(*at((x, 158)), token, size=38, weight="bold", color=INK)
         else:
-            write(*at((x, 158)), token, size=19, color=SOFT)
+            write(*at((x, 158)), token, size=19, color=NOTE)
     figure.savefig(file, facecolor=PAPER, metadata={"Software": None})

@@ -55,8 +55,8 @@ def compute() -> dict[str, Any]:
     """
     import torch
 
-    from utils.data import minilm_tokenizer
-    from utils.models import load_minilm
+    from utils.minilm import load_minilm
+    from utils.text import minilm_tokenizer
 
     tokenizer = minilm_tokenizer()
     ids = torch.tensor([tokenizer(SENTENCE)["input_ids"]])  # (1, T)

@@ -1,4 +1,4 @@
-"""Names of ``utils`` in code, and in prose, lead to the API reference.
+"""Names of the course's packages in code, and in prose, lead to the API reference.
 
 In a chapter those are the names that its code imports and does not define itself; on a page of the
 reference all that it describes; and anywhere a name that is written in full, such as
@@ -22,6 +22,7 @@ from sphinx.util.nodes import make_refnode
 from tools.page.prose import NOT_PROSE
 
 REFERENCE = "book/api/"
+PACKAGES = ("utils", "chapters", "exercises")
 BLOCK = re.compile(r'<div class="highlight">.*?</pre>', re.DOTALL)
 SPAN = r'<span class="n[a-z]?">(?P<{}>[\w.]+)</span>'
 NAME = re.compile(
@@ -33,22 +34,15 @@ Places = dict[str, tuple[str, str]]
 
 
 def described(env: BuildEnvironment) -> Places:
-    """Give the page and the place of each thing in the reference, by the names it goes by.
-
-    What stands in the module of a room goes by the name of the room as well.
-    """
-    found: Places = {}
-    for name, entry in env.get_domain("py").objects.items():  # type: ignore[attr-defined]
-        if name.startswith("utils."):
-            found[name] = (entry.docname, entry.node_id)
-            _, room, *rest = name.split(".")
-            if len(rest) > 1:
-                found.setdefault(".".join(["utils", room, *rest[1:]]), found[name])
-    return found
+    """Give the page and the place of each thing in the reference, by its name."""
+    objects = env.get_domain("py").objects  # type: ignore[attr-defined]
+    return {
+        name: (entry.docname, entry.node_id) for name, entry in objects.items() if _is_ours(name)
+    }
 
 
 def imported(blocks: Iterator[str]) -> dict[str, str]:
-    """Give the names that a page's code imports from ``utils``, and what each stands for."""
+    """Give the names that a page's code imports from our packages, and what each stands for."""
     names: dict[str, str] = {}
     own: set[str] = set()
     for block in blocks:
@@ -57,7 +51,7 @@ def imported(blocks: Iterator[str]) -> dict[str, str]:
         except SyntaxError:  # a command for the notebook, or output
             continue
         for node in ast.walk(program):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "utils":
+            if isinstance(node, ast.ImportFrom) and _is_ours(node.module or ""):
                 for name in node.names:
                     names[name.asname or name.name] = f"{node.module}.{name.name}"
             elif isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -65,6 +59,10 @@ def imported(blocks: Iterator[str]) -> dict[str, str]:
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 own.add(node.id)
     return {name: full for name, full in names.items() if name not in own}
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] in PACKAGES
 
 
 def _names(document: nodes.document) -> dict[str, str]:
@@ -108,8 +106,8 @@ class NameLinks(SphinxPostTransform):
         if here.startswith(REFERENCE):
             # A module may be called as an argument is, so it is not linked here.
             things = [full for full, (page, _) in places.items() if page == here]
-            things = [full for full in things if not places[full][1].startswith("module-")]
-            names = {full.split(".", 2)[-1]: full for full in things}
+            modules = {full for full in things if places[full][1].startswith("module-")}
+            names = {_in_module(full, modules): full for full in things if full not in modules}
         seen = set()
         for literal in list(self.document.findall(nodes.literal)):
             if any(isinstance(above, NOT_PROSE) for above in _above(literal)) or _is_head(literal):
@@ -123,6 +121,12 @@ class NameLinks(SphinxPostTransform):
                 page, place = places[full]
                 link = make_refnode(self.app.builder, here, page, place, literal.deepcopy(), full)
                 literal.parent.replace(literal, link)
+
+
+def _in_module(full: str, modules: set[str]) -> str:
+    """Leave out the module from the name of a thing."""
+    around = (module for module in modules if full.startswith(f"{module}."))
+    return full.removeprefix(max(around, key=len, default="") + ".")
 
 
 def _is_head(literal: nodes.literal) -> bool:

@@ -1,14 +1,12 @@
-"""The API reference: the docstrings of ``utils`` in the course's style, as Sphinx reads them.
+"""The API reference: the docstrings of our packages in the course's style, as Sphinx reads them.
 
 A docstring's sections follow NumPy's, but a parameter is described on the line of its name, in
-words: its type, its shape, what it does. Each section becomes a field with a list. What a room
-does not hand on is not part of the reference.
+words: its type, its shape, what it does. Each section becomes a field with a list.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +51,7 @@ def _literal(names: str) -> str:
 
 
 def as_list(lines: Sequence[str]) -> list[str]:
-    """Write the modules that a room's docstring names, one below the other, as a list."""
+    """Write the modules that a package's docstring names, one below the other, as a list."""
     given: list[str] = []
     for line in lines:
         if found := MODULE.fullmatch(line):
@@ -66,21 +64,11 @@ def as_list(lines: Sequence[str]) -> list[str]:
 
 
 def _rewrite(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    is_room = what == "module" and name.count(".") == 1
-    lines[:] = as_list(lines) if is_room else as_fields(lines)
-
-
-def _skip(app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what a module has for itself, and what the room does not hand on."""
-    home = getattr(thing, "__module__", None)
-    if what != "module" or not home:
-        return None
-    room = ".".join(home.split(".")[:2])
-    return None if hasattr(sys.modules[room], name) else True
+    is_package = what == "module" and hasattr(thing, "__path__")
+    lines[:] = as_list(lines) if is_package else as_fields(lines)
 
 
 def setup(app: Sphinx) -> None:
     """Rewrite docstrings as ``sphinx.ext.autodoc`` hands them over."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", _rewrite)
-    app.connect("autodoc-skip-member", _skip)

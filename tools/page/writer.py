@@ -17,8 +17,8 @@ FILE = "writer-weights.js"
 def _finish(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.name != "html" or PAGE not in app.env.found_docs:
         return
-    from utils.figures.live_writer import weights_script
-    from utils.models import load_writer
+    from chapters.ch18_writer import load_writer
+    from chapters.live.writer import weights_script
 
     script = weights_script(load_writer(Path(app.srcdir, "notebooks", "results")))
     Path(app.outdir, "_static", FILE).write_text(script, encoding="utf-8")

@@ -19,7 +19,7 @@ from utils.checks.comparing import (
     require_parts,
 )
 from utils.checks.mistakes import wrong_means
-from utils.models import TextClassifier
+from utils.classifier import TextClassifier
 
 __all__ = ["classifier_size", "even_weights", "mean_layer", "share_seen"]
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from utils.checks.comparing import Code, FaultError, call, check, compare, normal
 from utils.checks.mistakes import wrong_means
-from utils.models import UNUSED, WEIGHT_NAMES
+from utils.minilm import UNUSED, WEIGHT_NAMES
 
 __all__ = [
     "encoder_block",

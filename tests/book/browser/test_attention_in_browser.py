@@ -10,7 +10,7 @@ from utils.attention import (
     scaled_dot_product_attention,
     valid_length_mask,
 )
-from utils.figures.live_figure import STATIC
+from utils.live import STATIC
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 import torch
 
-from tools.notebooks import chapters
-from utils.data import CharacterVocabulary
-from utils.figures.live_dates import SCRIPTS
-from utils.figures.live_figure import STATIC, model_in_halves
+from chapters.ch17_transformer import Transformer
+from tools.notebooks import ROOT, chapters
 from utils.heads import recorded_weights
-from utils.models import Transformer
+from utils.live import SHARED, STATIC, model_in_halves
+from utils.text import CharacterVocabulary
 
 MOST = 40  # characters that are read, and tokens that are written
 DATE = "Sunday, April 18, 1920"
@@ -70,8 +69,8 @@ def file(figure, save):
 def library(browser):
     """A page with the functions of the script, for their numbers alone."""
     page = browser.new_page()
-    for name in SCRIPTS:
-        page.add_script_tag(path=STATIC / name)
+    for file in (*(STATIC / name for name in SHARED[:2]), ROOT / "chapters" / "live" / "dates.js"):
+        page.add_script_tag(path=file)
     yield page
     page.close()
 

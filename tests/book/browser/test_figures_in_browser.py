@@ -4,8 +4,8 @@ import matplotlib.pyplot as plt
 import pytest
 
 from tools.notebooks import ROOT
-from utils.figures import INK, DescribedFigure
-from utils.figures.palette import DARK
+from utils.figures import DRAWINGS, DescribedFigure, show_drawing
+from utils.palette import FIGURE
 
 SIZES = "all => all.map(e => e.getScreenCTM()).map(m => 11 * Math.hypot(m.c, m.d))"
 
@@ -33,7 +33,7 @@ def test_each_width_and_theme_has_its_picture(open_file, file):
             assert seen == (kind == shown)
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
         assert width < 390 or min(page.locator(f".{shown} text").evaluate_all(SIZES)) >= 11
-    for theme, ink in (("light", INK), ("dark", DARK[INK])):
+    for theme, ink in zip(("light", "dark"), FIGURE["ink"], strict=True):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
         colour = page.locator(".wide text").first.evaluate("e => getComputedStyle(e).fill")
         assert colour == "rgb({}, {}, {})".format(*bytes.fromhex(ink[1:]))
@@ -54,3 +54,15 @@ def test_a_figure_is_enlarged_and_closed_by_finger_and_keyboard(open_file, file)
         dialog.wait_for(state="detached")
         page.wait_for_function("document.activeElement.className == 'enlarge'")
     assert page.locator("figure").count() == 2
+
+
+def test_a_drawing_is_legible_on_a_phone_and_every_arrow_follows_the_theme(open_file, save):
+    shown = [show_drawing(file.stem, "It is.")._repr_html_() for file in DRAWINGS.glob("*.svg")]
+    page = open_file(save("".join(shown)), 390)
+    units = "all => all.map(e => e.getScreenCTM().a)"  # the smallest text has 11 of them
+    assert min(page.locator(".narrow svg").evaluate_all(units)) >= 1
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    inks = "all => all.flatMap(e => [getComputedStyle(e).fill, getComputedStyle(e).stroke])"
+    used = set(page.locator(".course-figure svg *").evaluate_all(inks)) - {"none"}
+    assert used <= {"rgb({}, {}, {})".format(*bytes.fromhex(c[1:])) for _, c in FIGURE.values()}

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from utils.figures import HeadView
+from chapters.live.head_view import HeadView
 
 T, H = 4, 3
 TOKENS = ["can", "you", "<b>that", "averyveryverylongtoken"]

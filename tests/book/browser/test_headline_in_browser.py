@@ -6,14 +6,12 @@ import re
 import pytest
 import torch
 
+from chapters.live.headline import live_headline
 from tools.notebooks import ROOT
 from utils.attention import MultiHeadAttention
-from utils.data import train_tokenizer
-from utils.figures import live_headline
-from utils.figures.drawings import draw_reading
-from utils.figures.live_figure import STATIC
-from utils.figures.live_headline import SCRIPTS
-from utils.models import TextClassifier
+from utils.classifier import TextClassifier
+from utils.figures import draw_reading
+from utils.text import train_tokenizer
 
 CLASSES = ["business", "sport", "tech"]
 TEXT = "The new phone is thinner than the old one."
@@ -51,10 +49,10 @@ def model(tokenizer):
 
 @pytest.fixture(scope="module")
 def file(tokenizer, model, save):
-    still = draw_reading(["a", "b"], [1.0, 2.0], "Weight")
+    still = draw_reading(["a", "b"], [1.0, 2.0], "Weight", "It reads. So.")
     given = {"model": model, "tokenizer": tokenizer, "classes": CLASSES, "text": TEXT}
-    figure = live_headline("It reads. So.", **given, still=still)._repr_html_()
-    return save(figure, "".join((STATIC / name).read_text("utf-8") for name in SCRIPTS))
+    figure = live_headline(**given, still=still)
+    return save(figure._repr_html_(), figure.code(".js"))
 
 
 @pytest.fixture

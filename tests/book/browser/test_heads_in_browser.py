@@ -5,11 +5,9 @@ import random
 import pytest
 import torch
 
+from chapters.ch04_gap_filler import load_gap_filler
+from chapters.live.heads import called_in_panels, live_heads
 from tools.notebooks import ROOT
-from utils.figures import live_heads
-from utils.figures.live_figure import STATIC
-from utils.figures.live_heads import SCRIPTS, _called
-from utils.models import load_gap_filler
 
 TEXT = "can you can that"
 MOST = 24
@@ -32,8 +30,8 @@ def kept():
 
 @pytest.fixture(scope="module")
 def file(kept, save):
-    figure = live_heads("They look. So.", filler=kept, text=TEXT)._repr_html_()
-    return save(figure, "".join((STATIC / name).read_text("utf-8") for name in SCRIPTS))
+    figure = live_heads("They look. So.", filler=kept, text=TEXT)
+    return save(figure._repr_html_(), figure.code(".js"))
 
 
 @torch.no_grad()
@@ -57,7 +55,7 @@ def test_tokens_names_and_weights_are_those_of_python(open_file, file, kept):
         strict=True,
     ):
         assert ids == kept.encode(text)
-        assert names == [_called(kept.vocabulary, i) for i in ids]
+        assert names == [called_in_panels(kept.vocabulary, i) for i in ids]
 
 
 def told(page):

@@ -5,8 +5,10 @@ import re
 import pytest
 import torch
 
+from chapters.live.mask import live_mask
+from chapters.live.query import live_query
+from chapters.live.turn import live_turn
 from tools.notebooks import ROOT
-from utils.figures import live_mask, live_query, live_turn
 
 KEYS = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # (S, D)
 PRICES = torch.tensor([[2.0], [3.0], [5.0]])  # (S, D_value)

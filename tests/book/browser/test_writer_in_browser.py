@@ -5,12 +5,11 @@ import random
 import pytest
 import torch
 
+from chapters.ch18_sampling import apply_temperature, keep_top_p, write
+from chapters.ch18_writer import load_writer
+from chapters.live.writer import live_writer, weights_script
 from tools.notebooks import ROOT
-from utils.data import END_OF_TEXT
-from utils.figures import live_writer
-from utils.figures.live_figure import STATIC
-from utils.figures.live_writer import SCRIPTS, weights_script
-from utils.models import apply_temperature, keep_top_p, load_writer, write
+from utils.byte_pairs import END_OF_TEXT
 
 PROMPT = "Return the"
 ODD = ["🙂", "👍🏽", "👨\u200d👩\u200d👧", "naïve", "東京", "тест", "नमस्ते", "½", "٣", "Ⅷ", "ﬁ"]
@@ -28,10 +27,9 @@ def folder(kept, save, tmp_path_factory):
     """A book in a plain folder: a page, the weights among the styles, and a page saved alone."""
     folder = tmp_path_factory.mktemp("writer")
     figure = live_writer("It writes. So.", writer=kept, text=PROMPT, written=" index.")
-    own = "".join((STATIC / name).read_text("utf-8") for name in SCRIPTS)
     for name in ("notebooks", "_static", "alone/saved"):
         (folder / name).mkdir(parents=True)
-        save(figure._repr_html_(), own, folder / name)
+        save(figure._repr_html_(), figure.code(".js"), folder / name)
     (folder / "_static" / "writer-weights.js").write_text(weights_script(kept), encoding="utf-8")
     return folder
 

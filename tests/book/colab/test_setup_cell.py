@@ -29,9 +29,10 @@ PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 ADDRESS = f"git+{URL}.git"
 HERE = {ADDRESS: f"git+{ROOT.as_uri()}", f"{URL}/raw/main/": f"{ROOT.as_uri()}/"}
 FULL = os.environ.get("COLAB_FULL", "").split()
+OURS = ("utils", "chapters", "exercises")
 AWAY = f"""%pip uninstall --quiet --yes {PACKAGE}
 import sys
-for name in [name for name in sys.modules if name.partition(".")[0] == "utils"]:
+for name in [name for name in sys.modules if name.partition(".")[0] in {OURS}]:
     del sys.modules[name]"""
 BEGIN = """%reset -f
 import os

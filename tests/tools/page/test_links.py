@@ -23,7 +23,7 @@ Query
 """,
     "book/api/attention.md": """# utils.attention
 ```{eval-rst}
-.. py:module:: utils.attention.masks
+.. py:module:: utils.attention
 .. py:function:: causal_mask(size)
 ```
 """,
@@ -93,8 +93,9 @@ def test_what_a_page_names_is_a_link(book):
     assert one.select_one("a.glossary-word")["title"] == "What a token asks."
     assert found(two, "a.glossary-word") == []
     # Names in code, and in prose once a section.
-    place = "../book/api/attention.html#utils.attention.masks.causal_mask"
-    assert found(one, "pre a") == [("causal_mask", place)] * 2
+    place = "../book/api/attention.html#utils.attention.causal_mask"
+    module = ("utils.attention", place.replace("#", "#module-").removesuffix(".causal_mask"))
+    assert found(one, "pre a") == [module, *[("causal_mask", place)] * 2]
     assert found(one, "p > a:has(code)") == [("causal_mask(3)", place)]
     # Sources, and back from them; and their address, once.
     named = [link for link in one.select("a") if re.fullmatch(r"#source-\d", link["href"])]

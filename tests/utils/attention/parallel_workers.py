@@ -9,6 +9,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from chapters.ch14_costs import count_messages
+from chapters.ch17_transformer import DecoderBlock
 from utils.attention import (
     ALiBi,
     ConvMultiHeadAttention,
@@ -20,8 +22,8 @@ from utils.attention import (
     ring_positions,
     scaled_dot_product_attention,
 )
-from utils.measure import count_messages, kept_bytes
-from utils.models import DecoderBlock, EncoderBlock
+from utils.blocks import EncoderBlock
+from utils.costs import kept_bytes
 
 B, T, D, H = 2, 8, 16, 4
 DOUBLE = torch.float64

@@ -8,8 +8,8 @@ from torch import nn
 from torch.nn.utils import parametrize, prune
 from torch.utils.flop_counter import FlopCounterMode
 
+from chapters.a4_pruning import prune_heads
 from utils.attention import FastMultiHeadAttention, MultiHeadAttention
-from utils.heads import prune_heads
 
 D = 12
 PROJECTIONS = ["q_proj", "k_proj", "v_proj", "out_proj"]

@@ -160,7 +160,7 @@ def test_a_layer_compiles_to_one_graph(
 
 @pytest.mark.slow
 def test_the_loop_and_an_encoder_and_lengths_compile_too(make, inputs, close, masks_of):
-    from utils.models import TextEncoder
+    from utils.minilm import TextEncoder
 
     naive, given, masks = make(NaiveMultiHeadAttention), inputs(4, 6), masks_of("padding", 4, 6)
     close(compiled(naive)(*given, **masks), naive(*given, **masks))

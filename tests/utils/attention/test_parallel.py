@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from chapters.ch14_processes import run_processes
 from utils.attention import ring_attention, ring_positions
-from utils.processes import run_processes
 
 B, T, D, FLOAT = 2, 8, 16, 4
 REFUSED = [

@@ -18,7 +18,7 @@ from utils.attention import (
     scaled_dot_product_attention,
     tiled_attention,
 )
-from utils.measure import kept_bytes
+from utils.costs import kept_bytes
 
 problems = st.fixed_dictionaries(
     {

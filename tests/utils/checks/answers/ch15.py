@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from utils.checks import ch15
-from utils.models import UNUSED, WEIGHT_NAMES
+from utils.minilm import UNUSED, WEIGHT_NAMES
 
 
 def by_hand(x, weight, eps):

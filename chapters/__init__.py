@@ -1,0 +1,1 @@
+"""What one chapter needs and does not show."""

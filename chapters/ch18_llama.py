@@ -1,0 +1,99 @@
+"""The same weights under other names: a ``LanguageModel`` as ``transformers``' Llama.
+
+What another library makes of the weights is a witness that the course's parts are what they are
+said to be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+
+from chapters.ch18_model import LanguageModel, SwiGLU
+
+if TYPE_CHECKING:
+    from transformers import LlamaForCausalLM
+
+_BLOCK = {
+    "mha_norm": "input_layernorm",
+    "mha.q_proj": "self_attn.q_proj",
+    "mha.k_proj": "self_attn.k_proj",
+    "mha.v_proj": "self_attn.v_proj",
+    "mha.out_proj": "self_attn.o_proj",
+    "ff_norm": "post_attention_layernorm",
+    "ff.gate_proj": "mlp.gate_proj",
+    "ff.up_proj": "mlp.up_proj",
+    "ff.down_proj": "mlp.down_proj",
+}
+
+
+def llama_weights(model: LanguageModel) -> dict[str, Tensor]:
+    """Give the weights by the names that ``LlamaForCausalLM`` has for them; nothing is copied.
+
+    Raises
+    ------
+    ValueError
+        if the model is no Llama, but has layer norms or another network
+    """
+    _check(model)
+    names = {"embedding": "model.embed_tokens", "norm": "model.norm"} | {
+        f"blocks.{i}.{ours}": f"model.layers.{i}.{theirs}"
+        for i in range(len(model.blocks))
+        for ours, theirs in _BLOCK.items()
+    }
+    weights = model.state_dict()
+    found = {f"{theirs}.weight": weights[f"{ours}.weight"] for ours, theirs in names.items()}
+    return found | {"lm_head.weight": weights["embedding.weight"]}
+
+
+def llama_settings(model: LanguageModel) -> dict[str, Any]:
+    """Give the arguments of ``LlamaConfig`` for this model.
+
+    Raises
+    ------
+    ValueError
+        as ``llama_weights``
+    """
+    _check(model)
+    vocab_size, embed_dim = model.embedding.weight.shape
+    block: Any = model.blocks[0]
+    return {
+        "vocab_size": vocab_size,
+        "hidden_size": embed_dim,
+        "intermediate_size": block.ff.up_proj.out_features,
+        "num_hidden_layers": len(model.blocks),
+        "num_attention_heads": block.mha.num_heads,
+        "num_key_value_heads": block.mha.num_kv_heads,
+        "rms_norm_eps": block.mha_norm.eps,
+        "rope_parameters": {"rope_type": "default", "rope_theta": block.mha.positions.base},
+        "tie_word_embeddings": True,
+        "bos_token_id": None,
+        "eos_token_id": None,
+    }
+
+
+def to_llama(model: LanguageModel) -> LlamaForCausalLM:
+    """Build ``transformers``' model with a copy of these weights, in evaluation mode.
+
+    Its logits are those of ``model``, up to the rounding of its norms, which it computes in float32
+    whatever the dtype.
+
+    Raises
+    ------
+    ValueError
+        as ``llama_weights``
+    """
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    like = model.embedding.weight
+    theirs: Any = LlamaForCausalLM(LlamaConfig(**llama_settings(model)))
+    theirs = theirs.to(like.device, like.dtype)
+    theirs.load_state_dict(llama_weights(model))
+    return theirs.eval()
+
+
+def _check(model: LanguageModel) -> None:
+    block: Any = model.blocks[0]
+    if not (isinstance(block.ff, SwiGLU) and isinstance(block.mha_norm, nn.RMSNorm)):
+        raise ValueError("a Llama has RMSNorm and SwiGLU: this model has other parts.")

@@ -1,0 +1,50 @@
+"""A live figure: a mask to click, in either convention, and its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import torch
+from torch import Tensor
+
+from utils.figures import DescribedFigure, heat_map
+from utils.live import LONGEST, LiveFigure, check_finite, sizes
+
+OWN = ("mask.js", "mask.css")
+
+
+def live_mask(caption: str, tokens: Sequence[str], x: Tensor, length: int) -> LiveFigure:
+    """Make it; put it at the end of a cell.
+
+    Parameters
+    ----------
+    caption : str, what the figure shows, the finding first
+    tokens : T names
+    x : Tensor of shape (T, D), queries, keys and values in one
+    length : int, tokens before the padding
+
+    Raises
+    ------
+    ValueError
+        if what it is given does not fit together
+    """
+    T, D = sizes("x", x, most=LONGEST)
+    if len(tokens) != T or not 0 <= length <= T:
+        raise ValueError(f"{T} tokens need {T} names, {len(tokens)} given, and a length up to {T}.")
+    check_finite(x)
+    places = torch.arange(T)
+    allowed = (places <= places[:, None]) & (places < length)  # (T, S)
+    scores = (x @ x.T * D**-0.5).masked_fill(~allowed, -torch.inf)
+    weights = scores.softmax(dim=-1).nan_to_num()  # (T, S)
+    figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.9))
+    heat_map(panels[0], 0.4 * allowed.double(), tokens, tokens, texts=allowed.numpy().astype(str))
+    heat_map(panels[1], weights, tokens, tokens)
+    for axes, title in zip(panels, ("the mask, True = may attend", "its weights"), strict=True):
+        axes.set(title=title, xlabel="key", ylabel="query")
+        axes.tick_params(axis="x", rotation=90)
+    rows = zip(tokens, weights.tolist(), strict=True)
+    told = "; ".join(f"{token}: {', '.join(f'{w:.2f}' for w in row)}" for token, row in rows)
+    alt = f"A causal mask for a text of {length} of {T} tokens, and its weights. {told}."
+    given = {"tokens": list(tokens), "x": x.tolist(), "length": length}
+    return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))

@@ -1,0 +1,72 @@
+import json
+import re
+from html import unescape
+
+import pytest
+import torch
+
+from chapters.live.headline import live_headline
+from chapters.live.mask import live_mask
+from chapters.live.query import live_query
+from chapters.live.turn import live_turn
+from tools.problems import LEGIBLE, smallest_text
+from utils.attention import MultiHeadAttention
+from utils.classifier import TextClassifier
+from utils.figures import draw_reading
+
+PLANE = {"keys": torch.eye(2), "names": ["a", "</script>"], "dims": ["x", "y"]}
+PLANE["start"] = torch.ones(2)
+MASK = {"tokens": ["a", "b"], "x": torch.eye(2), "length": 1}
+TURN = {"query": torch.ones(4), "key": torch.arange(4.0)}
+FIGURES = {live_query: PLANE, live_mask: MASK, live_turn: TURN}
+
+
+@pytest.mark.parametrize("live", FIGURES)
+def test_it_is_a_described_figure_with_a_script(live):
+    figure = live("It moves. So.", **FIGURES[live])
+    html = figure._repr_html_()
+    assert html.count("<script>") == html.count("</script>") == 1
+    assert html.count("<svg") == 2
+    assert "<b>It moves.</b> So." in html
+    assert "http" not in html.replace("http://www.w3.org/", "")
+    assert smallest_text(html) >= LEGIBLE
+    assert repr(figure) == figure.alt
+
+
+def test_the_script_is_given_what_was_given():
+    html = live_query("It moves.", **PLANE)._repr_html_()
+    given = json.loads(unescape(re.search(r'data-given="([^"]*)"', html)[1]))
+    assert given["names"] == PLANE["names"]
+    assert given["keys"] == given["values"] == [[1, 0], [0, 1]]
+    assert (given["low"], given["high"]) == (0, 2)
+
+
+def test_the_pictures_say_their_numbers():
+    alt = repr(live_query("It moves.", **PLANE | {"values": torch.tensor([[1.0], [3.0]])}))
+    assert alt.endswith("Its weights: a 0.50, </script> 0.50. The output: 2.00.")
+    assert repr(live_mask("It blocks.", **MASK)).endswith("a: 1.00, 0.00; b: 1.00, 0.00.")
+    assert "rotary 1.31 to 1.31" in repr(live_turn("It turns.", **TURN))
+
+
+@pytest.mark.parametrize(
+    ("live", "given", "words"),
+    [
+        (live_query, PLANE | {"names": ["a"]}, "2 keys of 2 numbers need 2 names"),
+        (live_query, PLANE | {"keys": torch.eye(2) * torch.inf}, "finite"),
+        (live_query, PLANE | {"keys": torch.ones(13, 2)}, "expected \\(1 to 12"),
+        (live_mask, MASK | {"length": 3}, "a length up to 2"),
+        (live_turn, TURN | {"key": torch.ones(3)}, "an even one"),
+        (live_turn, TURN | {"places": 0}, "at least 1"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_a_sentence(live, given, words):
+    with pytest.raises(ValueError, match=words):
+        live("It moves.", **given)
+
+
+def test_a_model_too_large_for_a_page_is_refused():
+    model = TextClassifier(4000, 64, 2, MultiHeadAttention(64, 8))
+    still = draw_reading(["a"], [1.0], "Weight", "It reads.")
+    given = {"model": model, "tokenizer": None, "classes": ["a", "b"], "text": "a"}
+    with pytest.raises(ValueError, match="a page has room for 270,000"):
+        live_headline(**given, still=still)

