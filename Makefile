@@ -51,8 +51,8 @@ lint: $(VENV)/.dev ## format, lint, imports, types, spelling, workflows
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else \
 		echo "actionlint is not installed here, so only zizmor has read the workflows."; fi
 
-notebooks: $(VENV)/.appendix ## execute the stale chapters (all: ALL=1, some: CHAPTERS="08 09")
-	$(BIN)/python -m tools.notebooks execute $(if $(ALL),--all) $(CHAPTERS)
+notebooks: $(VENV)/.appendix ## execute the stale chapters (all: ALL=1, some: CHAPTERS="08 09"; ELSEWHERE=1: times may differ from the text)
+	$(BIN)/python -m tools.notebooks execute $(if $(ALL),--all) $(if $(ELSEWHERE),--elsewhere) $(CHAPTERS)
 
 bench: $(VENV)/.bench ## measure training, layers, their pieces, writing and translation: some hundred minutes on two quiet cores
 	$(BIN)/python -m benchmarks training

@@ -18,15 +18,15 @@ with says("the additive score as written keeps 31 times the memory of the dot pr
     kept = {name: kept_bytes(way) for name, way in ways.items()}
     claim(kept["additive"] / kept["dot"], 30.5, 31.5)
 
-with says("On one core it takes dozens of times as long, with the gradient too."):
+with says("On one core it takes dozens of times as long, with the gradient too.", timed=True):
     for least, seconds in zip((10, 3), times.values(), strict=True):
         claim((seconds["additive"] / seconds["dot"]).median(), at_least=least)
 
-with says("Computed twice, it keeps little, as any score does that is computed twice"):
+with says("Computed twice, it keeps little, as any score does that is computed twice", timed=True):
     claim(kept["computed twice"] < kept["dot"])
     claim(again, 1.05, 2.5)
 
-with says("the same sum still takes several times as long as the dot product"):
+with says("the same sum still takes several times as long as the dot product", timed=True):
     for seconds in times.values():
         claim((seconds["sum"] / seconds["additive"]).median(), 0.1, 0.9)
         claim((seconds["sum"] / seconds["dot"]).median(), at_least=2)

@@ -83,17 +83,21 @@ with says("These are chapter 4's numbers, weights and output."):
     claim((join_heads(heads)[0, 0] - expected).abs().max(), at_most=0.006)
 
 short, some, long = sizes
-with says("On one short text the stack is more than five times as fast as the loop here"):
+with says(
+    "On one short text the stack is more than five times as fast as the loop here", timed=True
+):
     claim(faster.at["stack", short], 2.5, 10)
-with says("on a small batch more than twice."):
+with says("on a small batch more than twice.", timed=True):
     claim(faster.at["stack", some], 1.3, 4)
-with says("it is the kernel that helps: with it, even the loop is more than twice as fast."):
+with says(
+    "it is the kernel that helps: with it, even the loop is more than twice as fast.", timed=True
+):
     claim(faster.at["loop + kernel", long], 1.4, 14)
     claim(faster.at["stack + kernel", long], 1.6, 14)
-with says("On short texts the stacking helps most, on a long one the kernel."):
+with says("On short texts the stacking helps most, on a long one the kernel.", timed=True):
     for size in (short, some):
         claim(faster.at["loop + kernel", size], 0.6, 1.7)
     gained = middle.at["loop + kernel", long] / middle.at["stack + kernel", long]
     claim(gained, 0.9, 2)
-with says("Why then is the stack slower than the loop there?"):
+with says("Why then is the stack slower than the loop there?", timed=True):
     claim(faster.at["stack", long], 0.2, 1.5)

@@ -2,30 +2,34 @@
 
 from tools.claims import claim, says
 
-with says("Sixteen times the arithmetic takes only two to three times as long."):
+with says("Sixteen times the arithmetic takes only two to three times as long.", timed=True):
     claim(longer, 1.1, 8)
     claim(np.median(rounds[256] / rounds[16]), at_least=3)
 
-with says("For a few tokens, reading the 50 MB of weights takes longer than the arithmetic"):
+with says(
+    "For a few tokens, reading the 50 MB of weights takes longer than the arithmetic", timed=True
+):
     claim(weight_bytes / 1e6, 50, 51)
     claim(counting[1] < reading)
 
-with says("from six to ten tokens on it is the other way round"):
+with says("from six to ten tokens on it is the other way round", timed=True):
     claim(cross, 1.5, 20)
 
-with says("a step of one token takes one and a half times to twice as long"):
+with says("a step of one token takes one and a half times to twice as long", timed=True):
     claim(over, 1, 6)
 
-with says("Nine tenths of that are the products"):
+with says("Nine tenths of that are the products", timed=True):
     claim(alone, 0.5, 1.1)
 
-with says("yet they take about one and a half times as long as those of one row"):
+with says("yet they take about one and a half times as long as those of one row", timed=True):
     claim(few, 1, 4)
 
-with says("What did the cache save?"):
+with says("What did the cache save?", timed=True):
     claim(saving, 15, 120)
 
-with says("at 64 tokens and at 4,096, and more than ten times as long as its arithmetic"):
+with says(
+    "at 64 tokens and at 4,096, and more than ten times as long as its arithmetic", timed=True
+):
     claim(min(above), 0.7, 7)
     claim(max(above), 1, 9)
     claim(min(under), at_least=5)
@@ -34,21 +38,25 @@ with says("At 2,048 tokens the cache has as many bytes as the weights."):
     weights, cached = step_bytes(stack, 2048)
     claim(cached / weights, 0.99, 1.01)
 
-with says("With 16 key heads, the higher floor is that of its bytes."):
+with says("With 16 key heads, the higher floor is that of its bytes.", timed=True):
     claim(uses[16] == 0.5)
     claim(by_bytes[16] > by_uses[16])
 
 with says("So the higher floor falls to an eighth or a tenth, not to a sixteenth"):
-    sixteen, four_heads, single, latent_price = mid
     claim(uses[1] == 8)
+
+with says("So the higher floor falls to an eighth or a tenth, not to a sixteenth", timed=True):
+    sixteen, four_heads, single, latent_price = mid
     claim(by_uses[1] > by_bytes[1])
     claim(higher[0] / higher[2], 4, 16.1)
     claim(sixteen / single, 1.5, 14)
 
-with says("four key heads are a quarter of the bytes, and cost about half of what 16 do"):
+with says(
+    "four key heads are a quarter of the bytes, and cost about half of what 16 do", timed=True
+):
     claim(sixteen / four_heads, 1.2, 6)
 
-with says("and its cache costs about twice as much"):
+with says("and its cache costs about twice as much", timed=True):
     claim(uses["latent"] == 2 * uses[1])
     claim(latent_price / single, 1.05, 3.2)
 
@@ -86,10 +94,14 @@ with says("535 passes write what took 822: 1.5 letters a pass"):
     claim(len(rights) == 535)
     claim(gains["our text"], 1.53, 1.55)
 
-with says("In time that gains little here, between a twentieth and a quarter from run to run"):
+with says(
+    "In time that gains little here, between a twentieth and a quarter from run to run", timed=True
+):
     claim(speed_up, 0.7, 2)
 
-with says("a pass over four tokens takes 1.3 to 1.6 times as long as one over a single token"):
+with says(
+    "a pass over four tokens takes 1.3 to 1.6 times as long as one over a single token", timed=True
+):
     each = {k: took[k].median() / passes_of[k] for k in (0, 3)}
     claim(each[3] / each[0], 0.9, 2.5)
 
@@ -97,15 +109,17 @@ with says("How much there is to gain also depends on the text."):
     claim(gains["the source of textwrap"], 1.85, 2.2)
     claim(gains["random letters"], 1, 1.1)
 
-with says("three to four times the tokens of one, where the floors would allow 6.6"):
+with says("three to four times the tokens of one, where the floors would allow 6.6", timed=True):
     claim(gained[64, 16][0], 1.5, 7)
     for measured_gain, allowed, _ in gained.values():
         claim(measured_gain / allowed, 0.25, 1.3)
 
-with says("At token 2,048 with 16 key heads the gain is less than two, as the floors say"):
+with says(
+    "At token 2,048 with 16 key heads the gain is less than two, as the floors say", timed=True
+):
     claim(gained[2048, 16][0], 1, 3)
 
-with says("With a single key head the caches are small again"):
+with says("With a single key head the caches are small again", timed=True):
     claim(gained[2048, 1][0] / gained[2048, 16][0], at_least=1)
 
 with says("keeps the slots 37 percent busy; taking each free slot at once, 84 percent"):

@@ -37,7 +37,7 @@ with says("numbers, and a little for biases and norms."):
     claim(travels["texts"] == size == all_reduce_bytes(size, 2))
     claim(travels["texts, weights split"] == 1.5 * size)
 
-with says("A single token takes 36 ms instead of 8, and two texts 135 instead of 96."):
+with says("A single token takes 36 ms instead of 8, and two texts 135 instead of 96.", timed=True):
     for name, most in (("1 token", 100), ("2 texts of 256", 5)):
         medians = rows[name].median()
         best = medians[["one thread", "two threads"]].min()

@@ -93,7 +93,7 @@ def test_a_run_is_known_again_by_what_its_function_reaches(chapter, root, monkey
 
 def test_only_what_is_stale_is_executed(monkeypatch, capsys):
     done = []
-    monkeypatch.setattr(notebooks, "execute_all", lambda paths, *_: done.append([*paths]))
+    monkeypatch.setattr(notebooks, "execute_all", lambda paths, *_, **__: done.append([*paths]))
     paths = chapters([])
     monkeypatch.setattr(notebooks, "problems", lambda nb, name, _: ["old"] * (name < "02"))
     notebooks.main(["execute"])
@@ -144,7 +144,7 @@ def test_the_time_of_a_chapter_is_kept_and_stands_on_the_page(monkeypatch, tmp_p
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     monkeypatch.setattr(page, "PAGE", tmp_path / "measurements.md")
     monkeypatch.setattr(page, "PICTURES", tmp_path / "pictures")
-    monkeypatch.setattr(notebooks, "execute", lambda path: "none")
+    monkeypatch.setattr(notebooks, "execute", lambda path, **_: "none")
     notebooks.main(["execute", "03"])
     found = report.read("chapters")["chapters"]
     assert list(found) == ["03-masks"]
@@ -232,6 +232,24 @@ def test_claims_are_asked_after_the_last_cell_and_named_by_their_sentence(chapte
     assert len(nb.cells) == 3
     script.write_text(script.read_text() + "claimed = 1\n")
     assert problems(nb, path.name, root) == other_claims(nb, path.name, root) != []
+
+
+@pytest.mark.processes
+def test_elsewhere_only_what_was_timed_may_differ_from_the_text(chapter, root, capfd):
+    path = chapter("seconds = 3")
+    script = root / "tests" / "claims" / "ch01.py"
+    script.parent.mkdir(parents=True)
+    timed = 'from tools.claims import claim, says\nwith says("It takes 1 s."{}):\n' + (
+        "    claim(seconds, at_most=1)\n"
+    )
+    script.write_text(timed.format(", timed=True"))
+    with pytest.raises(SystemExit, match="It takes"):
+        execute(path, root)
+    execute(path, root, elsewhere=True)
+    assert "on this machine, the text says “It takes 1 s.”, but this run" in capfd.readouterr().out
+    script.write_text(timed.format(""))
+    with pytest.raises(SystemExit, match="It takes"):
+        execute(path, root, elsewhere=True)
 
 
 @pytest.mark.processes
