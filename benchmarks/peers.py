@@ -25,7 +25,7 @@ from benchmarks.cases import (
     copy_weights,
     projections,
 )
-from utils.attention import FastMultiHeadAttention
+from utils.fast import FastMultiHeadAttention
 from utils.palette import PALETTE
 
 

@@ -21,13 +21,10 @@ from tqdm import tqdm
 from benchmarks.layers import TOLERANCE
 from benchmarks.ratios import quartiles, ratio
 from benchmarks.wording import plain
-from utils.attention import (
-    KeyValueCache,
-    MultiHeadAttention,
-    PagedCache,
-    causal_mask,
-    tiled_attention,
-)
+from chapters.ch13_paged import PagedCache
+from utils.attention import MultiHeadAttention, causal_mask
+from utils.cache import KeyValueCache
+from utils.tiled import tiled_attention
 from utils.timing import interleave
 
 H, D_HEAD = 8, 64

@@ -17,8 +17,10 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.reshaped import FusedAttention, ReshapedAttention
-from utils.attention import FastMultiHeadAttention, MultiHeadAttention, NaiveMultiHeadAttention
+from utils.attention import MultiHeadAttention
 from utils.classifier import TextClassifier
+from utils.fast import FastMultiHeadAttention
+from utils.naive import NaiveMultiHeadAttention
 from utils.training import classification_loss, gradient_steps
 
 EMBED_DIM, NUM_HEADS = 64, 8

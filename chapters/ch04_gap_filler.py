@@ -17,10 +17,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.attention import MultiHeadAttention, RotaryPositionalEncoding
+from utils.attention import MultiHeadAttention
 from utils.blocks import GELUNetwork
 from utils.byte_pairs import BytePairs
 from utils.kept import load_kept
+from utils.positions import RotaryPositionalEncoding
 
 SIZES = ("vocab_size", "embed_dim", "num_heads", "hidden_dim")
 

@@ -20,8 +20,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.attention import KeyValueCache, MultiHeadAttention, SinusoidalPositionalEncoding
+from utils.attention import MultiHeadAttention
 from utils.blocks import EncoderBlock
+from utils.cache import KeyValueCache
+from utils.positions import SinusoidalPositionalEncoding
 from utils.text import PADDING
 
 
@@ -67,7 +69,7 @@ class DecoderBlock(EncoderBlock):
         ----------
         x : Tensor of shape (B, T, D), the target
         memory : Tensor of shape (B, S, D), what the encoder made of the source
-        key_padding_mask, attn_mask : masks of the target, as ``AttentionLayer`` has
+        key_padding_mask, attn_mask : masks of the target, as ``MultiHeadAttention`` has
             them
         memory_key_padding_mask, memory_mask : the same for the source, (B, S) and (T, S)
         is_causal : bool, whether a token of the target is kept from those after it
@@ -95,7 +97,13 @@ class DecoderBlock(EncoderBlock):
         NotImplementedError
             if the layer does more than to project, to attend and to join its heads
         """
-        return self.cross_mha.project_memory(memory)
+        mha = self.cross_mha
+        if mha.between or mha.positions is not None:
+            raise NotImplementedError(
+                f"a layer with {mha.between or 'positions'} cannot read keys that were kept; "
+                "decode without a cache."
+            )
+        return mha.split_heads(mha.k_proj(memory)), mha.split_heads(mha.v_proj(memory))
 
     def decode(
         self,
@@ -119,7 +127,9 @@ class DecoderBlock(EncoderBlock):
         """
         y = self.mha.decode(self._before(x, self.mha_norm), cache)
         x = self._after(x, y, self.mha_norm)
-        y = self.cross_mha.attend_memory(self._before(x, self.cross_norm), memory, allowed)
+        mha, y = self.cross_mha, self._before(x, self.cross_norm)
+        heads, _ = mha.attend_heads(mha.split_heads(mha.q_proj(y)), *memory, allowed)
+        y = mha.out_proj(mha.join_heads(heads))
         x = self._after(x, y, self.cross_norm)
         return self._feed_forward(x)
 

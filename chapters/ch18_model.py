@@ -17,7 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.attention import MultiHeadAttention, RotaryPositionalEncoding
+from utils.attention import MultiHeadAttention
+from utils.positions import RotaryPositionalEncoding
 
 RMSNorm = partial(nn.RMSNorm, eps=1e-6)
 

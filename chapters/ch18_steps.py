@@ -18,13 +18,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from chapters.ch18_model import CausalBlock, LanguageModel, SwiGLU
-from utils.attention import (
-    KeyValueCache,
-    MultiHeadAttention,
-    RotaryPositionalEncoding,
-    grouped_attention,
-    is_plain_linear,
-)
+from utils.attention import MultiHeadAttention
+from utils.cache import KeyValueCache
+from utils.positions import RotaryPositionalEncoding
+from utils.torch_weights import is_plain_linear
 
 
 class FastSteps:
@@ -114,7 +111,7 @@ def attend(
     x = torch.addcmul(x * cos, x.roll(mha.head_dim // 2, -1), sin)
     q, k = x.split((H, H_kv), dim=1)
     k, v = cache.append(k, v)  # (B, H_kv, S, D_head)
-    heads, _ = grouped_attention(q, k, v, None, 0.0, is_first, mha.scale, need_weights=False)
+    heads, _ = mha.attend_heads(q, k, v, is_causal=is_first)
     return mha.join_heads(heads)
 
 

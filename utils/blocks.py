@@ -67,7 +67,7 @@ class EncoderBlock(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Give the new tokens, (B, T, D), and each head's weights, (B, H, T, T), or None.
 
-        The masks are those of ``AttentionLayer``.
+        The masks are those of ``MultiHeadAttention``.
         """
         y = self._before(x, self.mha_norm)
         y, weights = self.mha(y, y, y, key_padding_mask, need_weights, attn_mask, False)

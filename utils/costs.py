@@ -22,7 +22,7 @@ from torch.utils import flop_counter
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from utils.attention import products_of_orders
+from utils.fast import products_of_orders
 from utils.timing import seconds
 
 TRIES = 7

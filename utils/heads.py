@@ -16,10 +16,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from utils.attention import AttentionLayer
+from utils.attention import MultiHeadAttention
 
 
-def attention_layers(model: nn.Module) -> list[AttentionLayer]:
+def attention_layers(model: nn.Module) -> list[MultiHeadAttention]:
     """List the model's attention layers.
 
     Raises
@@ -27,7 +27,7 @@ def attention_layers(model: nn.Module) -> list[AttentionLayer]:
     ValueError
         if there is none, or they differ in their number of heads
     """
-    layers = [module for module in model.modules() if isinstance(module, AttentionLayer)]
+    layers = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     if len({layer.num_heads for layer in layers}) != 1:
         numbers = [layer.num_heads for layer in layers]
         raise ValueError(
@@ -39,7 +39,7 @@ def attention_layers(model: nn.Module) -> list[AttentionLayer]:
 
 @contextmanager
 def changed_heads(
-    layers: Sequence[AttentionLayer], change: Callable[[int, Tensor], Tensor]
+    layers: Sequence[MultiHeadAttention], change: Callable[[int, Tensor], Tensor]
 ) -> Iterator[None]:
     """Let ``change`` replace the heads of each layer before they are joined by ``out_proj``.
 
@@ -71,7 +71,7 @@ def recorded_weights(model: nn.Module) -> Iterator[list[list[Tensor]]]:
     ------
     one list for each layer, to which each of its calls adds a Tensor (B, H, T, S), detached
     """
-    layers = [module for module in model.modules() if isinstance(module, AttentionLayer)]
+    layers = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     records: list[list[Tensor]] = [[] for _ in layers]
     with ExitStack() as hooks:
         for layer, record in zip(layers, records, strict=True):

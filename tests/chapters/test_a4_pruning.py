@@ -12,13 +12,10 @@ from torch import nn
 
 from chapters.a4_importance import scaled_heads
 from chapters.a4_pruning import prune_heads
-from utils.attention import (
-    ConvMultiHeadAttention,
-    FastMultiHeadAttention,
-    MultiHeadAttention,
-    NaiveMultiHeadAttention,
-    WideMultiHeadAttention,
-)
+from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
+from utils.attention import MultiHeadAttention
+from utils.fast import FastMultiHeadAttention
+from utils.naive import NaiveMultiHeadAttention
 
 B, T, S, D, H = 3, 4, 5, 12, 4
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chapters.ch16_adapters import LowRank, add_adapters
-from utils.attention import FastMultiHeadAttention, MultiHeadAttention
+from utils.attention import MultiHeadAttention
+from utils.fast import FastMultiHeadAttention
 from utils.minilm import TextEncoder
 
 

@@ -8,16 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from chapters.ch07_learned import LearnedPositionalEncoding
+from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from chapters.ch17_transformer import Transformer, copy_from_torch
-from utils.attention import (
-    ConvMultiHeadAttention,
-    LearnedPositionalEncoding,
-    MultiHeadAttention,
+from utils.attention import MultiHeadAttention
+from utils.heads import recorded_weights
+from utils.positions import (
     RotaryPositionalEncoding,
     SinusoidalPositionalEncoding,
-    WideMultiHeadAttention,
 )
-from utils.heads import recorded_weights
 from utils.text import PADDING
 
 B, S, T, V, D, H = 3, 7, 6, 11, 16, 4

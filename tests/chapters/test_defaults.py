@@ -3,10 +3,10 @@
 import pytest
 import torch
 
+from chapters.ch14_ring import ring_positions
 from chapters.ch17_transformer import DecoderBlock
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_sampling import write
-from utils.attention import ring_positions
 from utils.blocks import EncoderBlock
 
 

@@ -55,7 +55,7 @@ def stale_after(copied):
         path.unlink() if text is None else path.write_text(text, encoding="utf-8")
 
 
-MASKS, SHOWN = "utils/attention/masks.py", "chapters/live/heads.py"
+MASKS, SHOWN = "utils/attention.py", "chapters/live/heads.py"
 
 LOOP = "book/_static/drawings/loop.svg"
 
@@ -63,8 +63,8 @@ LOOP = "book/_static/drawings/loop.svg"
 @pytest.mark.parametrize(
     ("file", "old", "new", "stale"),
     [
-        pytest.param(MASKS, "they count keys, so", "that is why,", set(), id="error"),
-        pytest.param(MASKS, "padding.", "filling.", set(), id="docstring"),
+        pytest.param("utils/refusals.py", "they count keys, so", "thus", set(), id="error"),
+        pytest.param(MASKS, "not the padding", "not the filling", set(), id="docstring"),
         pytest.param(MASKS, "import torch\n", "import torch  # it\n", set(), id="comment"),
         pytest.param("utils/new.py", "", "def new():\n    return 1\n", set(), id="module"),
         pytest.param("chapters/live/heads.js", "1", "2", {"04"}, id="script"),
@@ -75,8 +75,8 @@ LOOP = "book/_static/drawings/loop.svg"
             "chapters/ch17_dates.py", "return", "return None or", {"17"}, id="module of one"
         ),
         # Chapter 14 imports these in files that it writes, and in a string.
-        pytest.param("utils/attention/ring.py", "return", "return 0 *", {"14"}, id="%%writefile"),
-        pytest.param("utils/attention/parallel.py", "return", "return 0 *", {"14"}, id="string"),
+        pytest.param("chapters/ch14_ring.py", "return", "return 0 *", {"14"}, id="%%writefile"),
+        pytest.param("chapters/ch14_heads.py", "return", "return 0 *", {"14"}, id="string"),
     ],
 )
 def test_an_edit_makes_stale_what_it_is_part_of(stale_after, file, old, new, stale):
@@ -116,7 +116,7 @@ def test_kept_results_depend_on_what_leads_to_their_function():
 
 # Words of our messages that a chapter shows on purpose, and the file that says them.
 SHOWN_MESSAGES = {
-    "07": ("utils/attention/positions.py", ["the sequence has ", " tokens and the table "]),
+    "07": ("chapters/ch07_learned.py", ["the sequence has ", " tokens and the table "]),
     "14": ("chapters/ch14_processes.py", ["process ", " was ended by the signal "]),
     "15": ("utils/minilm.py", ["The weights do not fit, nothing is loaded. "]),
 }

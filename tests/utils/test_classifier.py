@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from utils.attention import MultiHeadAttention, NaiveMultiHeadAttention
+from utils.attention import MultiHeadAttention
 from utils.classifier import TextClassifier
+from utils.naive import NaiveMultiHeadAttention
 
 VOCAB, D, H, C = 1000, 64, 8, 5
 PADDING = 0

@@ -10,8 +10,9 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from utils import costs
-from utils.attention import FastMultiHeadAttention, MultiHeadAttention
+from utils.attention import MultiHeadAttention
 from utils.costs import Peak, kept_bytes, measure_peak, multiply_adds
+from utils.fast import FastMultiHeadAttention
 
 SIZE = st.integers(1, 9)
 

@@ -8,8 +8,10 @@ from torch import nn
 
 from chapters.a4_importance import scaled_heads
 from chapters.ch18_heads import averaged_heads
-from utils.attention import FastMultiHeadAttention, MultiHeadAttention, NaiveMultiHeadAttention
+from utils.attention import MultiHeadAttention
+from utils.fast import FastMultiHeadAttention
 from utils.heads import attention_layers, changed_heads, recorded_weights
+from utils.naive import NaiveMultiHeadAttention
 
 B, T, D, H = 3, 4, 12, 4
 BOTH = pytest.mark.parametrize("kind", [NaiveMultiHeadAttention, FastMultiHeadAttention])

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from utils.attention.dot_product import scaled_dot_product_attention
+from utils.attention import scaled_dot_product_attention
 from utils.checks.comparing import (
     Code,
     FaultError,

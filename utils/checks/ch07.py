@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from utils.attention import ALiBi, RotaryPositionalEncoding, SinusoidalPositionalEncoding
 from utils.checks.comparing import Code, FaultError, call, check, compare, normal
+from utils.positions import ALiBi, RotaryPositionalEncoding, SinusoidalPositionalEncoding
 
 __all__ = ["alibi_bias", "is_equivariant", "rotate_at", "shift_matrix", "sinusoidal_table"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from utils.attention import AttentionLayer, FastMultiHeadAttention, MultiHeadAttention
+from utils.attention import MultiHeadAttention
 from utils.checks.comparing import (
     Code,
     FaultError,
@@ -20,6 +20,7 @@ from utils.checks.comparing import (
 )
 from utils.checks.mistakes import wrong_means
 from utils.classifier import TextClassifier
+from utils.fast import FastMultiHeadAttention
 
 __all__ = ["classifier_size", "even_weights", "mean_layer", "share_seen"]
 
@@ -112,7 +113,7 @@ def even_weights(function: Code) -> None:
             parameter.copy_(draw(parameter.shape))
     before = {name: p.detach().clone() for name, p in layer.named_parameters()}
     returned = call(function, layer)
-    layer = returned if isinstance(returned, AttentionLayer) else layer
+    layer = returned if isinstance(returned, MultiHeadAttention) else layer
     for name, old in before.items():
         now = dict(layer.named_parameters()).get(name)
         if name.startswith(("v_proj", "out_proj")) and (now is None or not torch.equal(now, old)):

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from utils.attention import merge_attention, partial_attention
 from utils.checks.comparing import (
     Code,
     FaultError,
@@ -24,6 +23,7 @@ from utils.checks.comparing import (
     normal,
 )
 from utils.checks.mistakes import soft
+from utils.tiled import merge_attention, partial_attention
 
 __all__ = ["balanced_ring", "equal_tokens", "mean_gradient", "placed_all_reduce", "ring_of_parts"]
 

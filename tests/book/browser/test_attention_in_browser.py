@@ -3,14 +3,9 @@
 import pytest
 import torch
 
-from utils.attention import (
-    MultiHeadAttention,
-    RotaryPositionalEncoding,
-    SinusoidalPositionalEncoding,
-    scaled_dot_product_attention,
-    valid_length_mask,
-)
+from utils.attention import MultiHeadAttention, scaled_dot_product_attention, valid_length_mask
 from utils.live import STATIC
+from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
 
 
 @pytest.fixture(scope="module")

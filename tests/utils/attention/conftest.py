@@ -10,7 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from utils.attention import FastMultiHeadAttention, MultiHeadAttention, NaiveMultiHeadAttention
+from utils.attention import MultiHeadAttention
+from utils.fast import FastMultiHeadAttention
+from utils.naive import NaiveMultiHeadAttention
 
 B, D, H = 2, 12, 3
 PACKED = {

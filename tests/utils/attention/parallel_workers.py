@@ -9,21 +9,16 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from chapters.ch10_variants import ConvMultiHeadAttention
 from chapters.ch14_costs import count_messages
+from chapters.ch14_heads import parallelize_heads
+from chapters.ch14_ring import ring_attention, ring_positions
 from chapters.ch17_transformer import DecoderBlock
-from utils.attention import (
-    ALiBi,
-    ConvMultiHeadAttention,
-    KeyValueCache,
-    MultiHeadAttention,
-    RotaryPositionalEncoding,
-    parallelize_heads,
-    ring_attention,
-    ring_positions,
-    scaled_dot_product_attention,
-)
+from utils.attention import MultiHeadAttention, scaled_dot_product_attention
 from utils.blocks import EncoderBlock
+from utils.cache import KeyValueCache
 from utils.costs import kept_bytes
+from utils.positions import ALiBi, RotaryPositionalEncoding
 
 B, T, D, H = 2, 8, 16, 4
 DOUBLE = torch.float64

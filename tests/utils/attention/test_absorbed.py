@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from utils.attention import absorbed_attention, scaled_dot_product_attention
+from utils.attention import scaled_dot_product_attention
+from utils.fast import absorbed_attention
 
 B, T, S, H, HEAD_DIM, KDIM, VDIM = 2, 3, 5, 2, 4, 6, 7
 

@@ -3,14 +3,11 @@
 import pytest
 import torch
 
-from utils.attention import (
-    ALiBi,
-    ConvMultiHeadAttention,
-    KeyValueCache,
-    MultiHeadAttention,
-    PagedCache,
-    RotaryPositionalEncoding,
-)
+from chapters.ch10_variants import ConvMultiHeadAttention
+from chapters.ch13_paged import PagedCache
+from utils.attention import MultiHeadAttention
+from utils.cache import KeyValueCache
+from utils.positions import ALiBi, RotaryPositionalEncoding
 
 B, T, D, H = 2, 9, 12, 3
 POSITIONS = {"none": None, "rotary": lambda: RotaryPositionalEncoding(4), "alibi": lambda: ALiBi(H)}
@@ -60,13 +57,6 @@ def test_selected_sequences_go_on_as_if_they_had_been_alone(make):
     torch.testing.assert_close(found, layer(x, x, x, is_causal=True)[0][rows, T - 1 :])
 
 
-def test_memory_that_was_projected_once_is_read_as_by_the_layer(make, inputs, close):
-    layer, (query, x, _) = make(MultiHeadAttention), inputs(4, 6)
-    padding = torch.arange(6).expand(B, 6) > 3
-    found = layer.attend_memory(query, layer.project_memory(x), ~padding[:, None, None])
-    close(found, layer(query, x, x, padding)[0])
-
-
 def test_a_prompt_needs_no_mask_of_all_pairs(largest):
     layer, x = (
         MultiHeadAttention(D, H, positions=RotaryPositionalEncoding(4)),
@@ -103,9 +93,6 @@ def test_what_does_not_fit_is_refused_and_leaves_the_cache_as_it_was(make):
             KeyValueCache(9).append(torch.zeros(k), torch.zeros(v))
     with pytest.raises(NotImplementedError, match="convolution"):
         make(ConvMultiHeadAttention).decode(tokens(), KeyValueCache(T))
-    for stiff in (make(ConvMultiHeadAttention), make(MultiHeadAttention, positions=ALiBi(H))):
-        with pytest.raises(NotImplementedError, match="kept"):
-            stiff.project_memory(tokens())
 
 
 # Pages.

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from utils.attention import MultiHeadAttention, NumpyMultiHeadAttention, softmax
+from chapters.a1_in_numpy import NumpyMultiHeadAttention, softmax
+from utils.attention import MultiHeadAttention
 
 B, T, S, D, H = 2, 4, 5, 12, 3
 INF = float("inf")

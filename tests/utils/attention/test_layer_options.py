@@ -6,13 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from utils.attention import (
-    ALiBi,
-    MultiHeadAttention,
-    RotaryPositionalEncoding,
-    combine_masks,
-    scaled_dot_product_attention,
-)
+from utils.attention import MultiHeadAttention, combine_masks, scaled_dot_product_attention
+from utils.positions import ALiBi, RotaryPositionalEncoding
 
 B, D, H = 2, 12, 3
 

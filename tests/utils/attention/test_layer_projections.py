@@ -9,7 +9,8 @@ from torch.nn.utils import parametrize, prune
 from torch.utils.flop_counter import FlopCounterMode
 
 from chapters.a4_pruning import prune_heads
-from utils.attention import FastMultiHeadAttention, MultiHeadAttention
+from utils.attention import MultiHeadAttention
+from utils.fast import FastMultiHeadAttention
 
 D = 12
 PROJECTIONS = ["q_proj", "k_proj", "v_proj", "out_proj"]

@@ -7,7 +7,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call, grad, jvp, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from utils.attention import NaiveMultiHeadAttention, valid_length_mask
+from utils.attention import valid_length_mask
+from utils.naive import NaiveMultiHeadAttention
 
 B, D, H = 2, 12, 3
 every_mask = pytest.mark.parametrize("kind", ["none", "padding", "float", "causal"])

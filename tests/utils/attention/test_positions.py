@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from utils.attention import (
+from chapters.ch07_learned import LearnedPositionalEncoding
+from utils.positions import (
     ALiBi,
-    LearnedPositionalEncoding,
     RotaryPositionalEncoding,
     SinusoidalPositionalEncoding,
     alibi_slopes,

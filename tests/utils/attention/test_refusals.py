@@ -8,29 +8,26 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention.bias import causal_lower_right
 
+from chapters.ch07_learned import LearnedPositionalEncoding
+from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
+from chapters.ch14_ring import ring_attention
 from utils.attention import (
-    ALiBi,
-    ConvMultiHeadAttention,
-    FastMultiHeadAttention,
-    KeyValueCache,
-    LearnedPositionalEncoding,
     MultiHeadAttention,
-    NaiveMultiHeadAttention,
-    RotaryPositionalEncoding,
-    SinusoidalPositionalEncoding,
-    WideMultiHeadAttention,
-    blocked_to_allowed,
     combine_masks,
-    grouped_attention,
     masked_softmax,
-    merge_attention,
-    partial_attention,
-    ring_attention,
     scaled_dot_product_attention,
-    tiled_attention,
     to_additive,
     valid_length_mask,
 )
+from utils.cache import KeyValueCache
+from utils.fast import FastMultiHeadAttention
+from utils.naive import NaiveMultiHeadAttention
+from utils.positions import (
+    ALiBi,
+    RotaryPositionalEncoding,
+    SinusoidalPositionalEncoding,
+)
+from utils.tiled import merge_attention, partial_attention, tiled_attention
 
 B, T, D, H = 2, 3, 12, 3
 INF, NAN = float("inf"), torch.tensor([0.0, 1.0, 1.0]) * -float("inf")  # 0 * -inf
@@ -63,11 +60,9 @@ def test_what_is_no_embedding_is_refused_by_name(what):
     (wrong, word), layer = NO_EMBEDDING[what], MultiHeadAttention(D, H)
     calls = {
         "x": [lambda: layer.decode(wrong, KeyValueCache(4))],
-        "memory": [lambda: layer.project_memory(wrong)],
-        "query": [lambda: layer.attend_memory(wrong, layer.project_memory(X))],
     }
     for function in (*LAYERS, *FUNCTIONS, ring_attention):
-        calls["query"].append(lambda f=function: f(wrong, X, X))
+        calls.setdefault("query", []).append(lambda f=function: f(wrong, X, X))
         calls.setdefault("key", []).append(lambda f=function: f(X, wrong, X))
         calls.setdefault("value", []).append(lambda f=function: f(X, X, wrong))
     for name, each in calls.items():
@@ -79,19 +74,13 @@ def test_what_is_no_embedding_is_refused_by_name(what):
 @pytest.mark.parametrize("what", NO_MASK)
 def test_what_is_no_mask_is_refused_by_every_helper(what):
     (wrong, word), allowed = NO_MASK[what], torch.ones(T, T, dtype=torch.bool)
-    shared, q = MultiHeadAttention(D, H, num_kv_heads=1), X.view(B, T, H, -1).transpose(1, 2)
-    memory, plain = shared.project_memory(X), (0.0, False, None)
+    q = X.view(B, T, H, -1).transpose(1, 2)
     for call in (
         lambda: masked_softmax(torch.zeros(T, T), wrong),
-        lambda: masked_softmax(torch.zeros(T, T), wrong, empty_rows=False),
-        lambda: blocked_to_allowed(wrong),
         lambda: combine_masks(wrong, allowed),
         lambda: combine_masks(allowed, wrong),
         lambda: combine_masks(None, wrong),
         lambda: to_additive(wrong, torch.float32),
-        lambda: grouped_attention(q, *memory, wrong, *plain, need_weights=False),
-        lambda: grouped_attention(q, *memory, wrong, *plain, need_weights=True),
-        lambda: shared.attend_memory(X, memory, wrong),
         lambda: ALiBi(H)(q, q, wrong),
         *(lambda f=function: f(X, X, X, wrong) for function in FUNCTIONS),
         *(lambda f=layer: f(X, X, X, attn_mask=wrong) for layer in LAYERS),

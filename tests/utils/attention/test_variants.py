@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from utils.attention import ConvMultiHeadAttention, MultiHeadAttention, WideMultiHeadAttention
+from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
+from utils.attention import MultiHeadAttention
 
 
 def build(kernel_size=None, D=6, heads=3, sizes=(5, 5), **options):

@@ -2,7 +2,7 @@
 
 import torch
 
-from utils.attention import masks
+from utils import attention as masks
 from utils.checks import ch03
 
 INF = float("inf")

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import torch
 
-from utils.attention import ALiBi, SinusoidalPositionalEncoding
 from utils.checks import ch07
+from utils.positions import ALiBi, SinusoidalPositionalEncoding
 
 
 def by_shuffles(function, orders=None, tolerance=1e-4, moved=True):

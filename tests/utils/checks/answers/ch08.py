@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from utils import checks
-from utils.attention import FastMultiHeadAttention
+from utils.fast import FastMultiHeadAttention
 
 
 def parts(V, D, hidden, C):

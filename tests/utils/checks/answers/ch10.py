@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from utils.attention import ConvMultiHeadAttention, MultiHeadAttention, WideMultiHeadAttention
+from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
+from utils.attention import MultiHeadAttention
 from utils.checks import ch10
 
 

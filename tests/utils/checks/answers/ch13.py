@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention.bias import causal_lower_right
 
-from utils.attention import KeyValueCache, scaled_dot_product_attention
+from utils.attention import scaled_dot_product_attention
+from utils.cache import KeyValueCache
 from utils.checks import ch13
 
 cat = torch.cat

@@ -4,8 +4,9 @@ import itertools
 
 import torch
 
-from utils.attention import merge_attention, partial_attention, ring_positions
+from chapters.ch14_ring import ring_positions
 from utils.checks import ch14
+from utils.tiled import merge_attention, partial_attention
 
 
 def project(heads, w_o, b_o, all_reduce):

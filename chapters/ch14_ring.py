@@ -27,9 +27,8 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from utils.attention.masks import BLOCKED
-from utils.attention.tiled import merge_attention, partial_attention
-from utils.attention.validate import check_dtypes
+from utils.refusals import check_products
+from utils.tiled import merge_attention, partial_attention
 
 if TYPE_CHECKING:  # a build of PyTorch may lack it
     from torch.distributed import ProcessGroup
@@ -108,7 +107,7 @@ def ring_attention(
         if there is no process group; or, after the group's timeout, where a process waits for one
         that does not come
     """
-    check_dtypes(query, key, value)
+    check_products(query, key, value)
     q, k, v = query.shape, key.shape, value.shape
     if min(map(len, (q, k, v))) < 2 or (*k[:-1], q[-2:]) != (*v[:-1], (k[-2], k[-1])):
         sizes = f"{tuple(q)}, {tuple(k)} and {tuple(v)}"
@@ -160,7 +159,7 @@ class _RingAttention(torch.autograd.Function):
                 q_i, d_i = q[rows].to(dtype) * scale, d_output[rows]
                 scores = q_i @ k_j[keys].mT
                 if mask is not None:
-                    scores.masked_fill_(~mask, BLOCKED)
+                    scores.masked_fill_(~mask, -math.inf)
                 weights = scores.sub_(log_sum[rows]).exp_()  # those of the whole softmax
                 d_scores = (d_i @ v_j[keys].mT).sub_(delta[rows]).mul_(weights)
                 dq[rows] += d_scores @ k_j[keys] * scale

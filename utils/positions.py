@@ -1,9 +1,8 @@
-"""How a layer learns where its tokens stand: four positional encodings.
+"""How a layer learns where its tokens stand: three positional encodings.
 
-Attention treats a sequence as a bag. Two of these encodings are added to the token vectors before
-any layer: ``SinusoidalPositionalEncoding`` and ``LearnedPositionalEncoding``. The other two change
-the scores inside a layer, and are given to it: ``MultiHeadAttention(..., positions=...)`` with
-``RotaryPositionalEncoding`` or ``ALiBi``.
+Attention treats a sequence as a bag. ``SinusoidalPositionalEncoding`` is added to the token vectors
+before any layer. The other two change the scores inside a layer, and are given to it:
+``MultiHeadAttention(..., positions=...)`` with ``RotaryPositionalEncoding`` or ``ALiBi``.
 
 Positions count from 0, for queries and for keys: query t and key t stand at the same place.
 
@@ -15,7 +14,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from utils.attention.masks import combine_masks
+from utils.attention import combine_masks
 
 BASE = 10_000.0  # the wavelengths go from 2 pi to nearly BASE * 2 pi positions
 
@@ -57,49 +56,6 @@ class SinusoidalPositionalEncoding(nn.Module):
         angles = position_angles(length, self.embed_dim, _precise(dtype), device)
         pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (length, pairs, 2)
         return pairs.flatten(1)[:, : self.embed_dim].to(dtype)  # an odd D ends with a sine
-
-
-class LearnedPositionalEncoding(nn.Module):
-    """Add a learnt vector for each position, of which there are ``max_length``.
-
-    Parameters
-    ----------
-    max_length : int, positions in the table
-    embed_dim : int, D
-    scale : float, the standard deviation of the normal distribution that the table is drawn from;
-        1 is that of ``nn.Embedding``
-
-    Raises
-    ------
-    ValueError
-        if a size is less than 1
-
-    Source: Gehring and others 2017, "Convolutional Sequence to Sequence Learning", section 3.1.
-    """
-
-    def __init__(self, max_length: int, embed_dim: int, *, scale: float = 1.0) -> None:
-        super().__init__()
-        if max_length < 1 or embed_dim < 1:
-            raise ValueError(f"the table needs both sizes; got {max_length} and {embed_dim}.")
-        self.embedding = nn.Embedding(max_length, embed_dim)
-        nn.init.normal_(self.embedding.weight, std=scale)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Add the table's first T rows to x, (B, T, D) or (T, D).
-
-        Raises
-        ------
-        ValueError
-            if the sequence is longer than the table
-        """
-        max_length, embed_dim = self.embedding.weight.shape
-        _check_width(x, embed_dim)
-        if x.shape[-2] > max_length:
-            raise ValueError(
-                f"the sequence has {x.shape[-2]} tokens and the table {max_length} positions: a "
-                "position beyond it was never learnt. Cut the sequence, or build a longer table."
-            )
-        return x + self.embedding.weight[: x.shape[-2]]
 
 
 class RotaryPositionalEncoding(nn.Module):

@@ -1,4 +1,4 @@
-"""The weights of a layer: whether they say all that it does, and how they go to other layers.
+"""The weights of a layer: whether they say all that it does, and how they go to PyTorch's layer.
 
 Shapes: H heads, D = ``embed_dim``.
 """
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 import torch
 from torch import Tensor, nn
 
-from utils.attention.validate import NO_BIAS_KV
+from utils.refusals import NO_BIAS_KV
 
 if TYPE_CHECKING:
-    from utils.attention.layer import AttentionLayer
+    from utils.attention import MultiHeadAttention
 
-Layer = TypeVar("Layer", bound="AttentionLayer")
+Layer = TypeVar("Layer", bound="MultiHeadAttention")
 
 
 def is_plain_linear(module: nn.Module) -> bool:
@@ -36,7 +36,7 @@ def is_plain_linear(module: nn.Module) -> bool:
     return type(module.weight) in (nn.Parameter, Tensor) and not any(hooks)
 
 
-def check_weights(layer: AttentionLayer) -> None:
+def check_weights(layer: MultiHeadAttention) -> None:
     """Refuse a layer whose projections do not say all that it does.
 
     Raises
@@ -61,7 +61,13 @@ def check_weights(layer: AttentionLayer) -> None:
 
 
 def from_torch(layer_class: type[Layer], module: nn.MultiheadAttention) -> Layer:
-    """Do what ``AttentionLayer.from_torch`` says."""
+    """Build a layer with the weights, dtype, device and mode of PyTorch's, copied exactly.
+
+    Raises
+    ------
+    ValueError
+        for ``add_bias_kv`` or ``add_zero_attn``, or if PyTorch's layer cannot be this one
+    """
     if module.bias_k is not None or module.add_zero_attn:
         raise ValueError(NO_BIAS_KV)
     bias, sizes = module.in_proj_bias is not None, (module.embed_dim, module.num_heads)
@@ -74,12 +80,21 @@ def from_torch(layer_class: type[Layer], module: nn.MultiheadAttention) -> Layer
     return layer
 
 
-def to_torch(layer: AttentionLayer) -> nn.MultiheadAttention:
-    """Do what ``AttentionLayer.to_torch`` says."""
+def to_torch(layer: MultiHeadAttention) -> nn.MultiheadAttention:
+    """Build PyTorch's layer (batch first) with a layer's weights, dtype, device and mode.
+
+    Raises
+    ------
+    ValueError
+        if PyTorch's layer cannot be what this one is
+    """
     _check_torch_has(layer)
     weight, bias = layer.out_proj.weight, layer.out_proj.bias is not None
     module = nn.MultiheadAttention(
-        *(layer.embed_dim, layer.num_heads, layer.dropout, bias),
+        layer.embed_dim,
+        layer.num_heads,
+        layer.dropout,
+        bias,
         kdim=layer.kdim,
         vdim=layer.vdim,
         batch_first=True,
@@ -92,24 +107,22 @@ def to_torch(layer: AttentionLayer) -> nn.MultiheadAttention:
     return module
 
 
-def select(linear: nn.Linear, indices: Tensor, dim: int) -> None:
-    """Keep these rows (``dim`` 0, with their bias) or columns (1) of a linear map's weight."""
-    names = ["weight"] if dim or linear.bias is None else ["weight", "bias"]
-    for name in names:
-        whole = getattr(linear, name)
-        kept = whole.detach().index_select(dim, indices)
-        setattr(linear, name, nn.Parameter(kept, whole.requires_grad))
-    linear.out_features, linear.in_features = linear.weight.shape
-
-
-def _check_torch_has(layer: AttentionLayer) -> None:
+def _check_torch_has(layer: MultiHeadAttention) -> None:
     check_weights(layer)
-    reason = layer.unlike_torch()
+    reason = None
+    if layer.positions is not None:
+        reason = "it has positions"
+    elif layer.num_kv_heads != layer.num_heads:
+        reason = "its heads share keys and values"
+    elif layer.scale not in (None, layer.head_dim**-0.5):
+        reason = f"its scale is {layer.scale}, and not 1 / sqrt(head_dim)"
+    elif layer.num_heads * layer.head_dim != layer.embed_dim:
+        reason = f"its {layer.num_heads} heads are {layer.head_dim} wide, not embed_dim / num_heads"
     if reason:
         raise ValueError(f"PyTorch's layer cannot be this one: {reason}.")
 
 
-def _pairs(layer: AttentionLayer, module: nn.MultiheadAttention) -> list[tuple[Tensor, Tensor]]:
+def _pairs(layer: MultiHeadAttention, module: nn.MultiheadAttention) -> list[tuple[Tensor, Tensor]]:
     """Pair each weight and bias of our layer with what says the same in PyTorch's, as views.
 
     PyTorch packs the weights of the three projections below each other in one, (3 * D, D), where

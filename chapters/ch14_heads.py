@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
-from utils.attention.multi_head import MultiHeadAttention
-from utils.attention.positions import ALiBi, RotaryPositionalEncoding
+from utils.attention import MultiHeadAttention
+from utils.positions import ALiBi, RotaryPositionalEncoding
 
 if TYPE_CHECKING:  # a build of PyTorch may lack torch.distributed
     from torch.distributed.device_mesh import DeviceMesh

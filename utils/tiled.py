@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from utils.attention.masks import BLOCKED, to_additive
-from utils.attention.validate import check_broadcast, check_dtypes
+from utils import refusals
+from utils.attention import check_mask, to_additive
 
 
 def tiled_attention(
@@ -65,21 +65,19 @@ def tiled_attention(
     "FlashAttention", section 3; Dao 2023, "FlashAttention-2", whose loops and whose
     one number a query these are. Windows: Beltagy and others 2020, "Longformer".
     """
-    check_dtypes(query, key, value)
-    q, k, v = query.shape, key.shape, value.shape
-    if min(map(len, (q, k, v))) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
-        sizes = f"{tuple(q)}, {tuple(k)} and {tuple(v)}"
-        raise ValueError(f"query, key and value of shapes {sizes} do not fit each other.")
+    refusals.check_products(query, key, value)
     if tile < 1 or (window is not None and (window < 1 or not is_causal)):
         raise ValueError(f"tile {tile}, window {window}: at least 1, a window with is_causal.")
-    batch = torch.broadcast_shapes(q[:-2], k[:-2], v[:-2])
+    batch = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     inputs = (x.expand(*batch, *x.shape[-2:]) for x in (query, key, value))  # views
     if attn_mask is not None:
-        check_broadcast(attn_mask, (*batch, q[-2], k[-2]))
+        check_mask("attn_mask", attn_mask, (*batch, query.shape[-2], key.shape[-2]), "allowed")
         if attn_mask.requires_grad:
             raise ValueError("attn_mask wants a gradient, which tiled attention does not give.")
         attn_mask = torch.atleast_2d(attn_mask)
-    reach = (q[-2] if window is None else window) if is_causal else None  # how far a query looks
+    reach = None  # how far a query looks back
+    if is_causal:
+        reach = query.shape[-2] if window is None else window
     with torch.autocast(query.device.type, enabled=False):
         return cast(Tensor, _TiledAttention.apply(*inputs, attn_mask, reach, tile))
 
@@ -112,15 +110,11 @@ def partial_attention(
 
     Source: Dao 2023, "FlashAttention-2".
     """
-    check_dtypes(query, key, value)
-    q, k, v = query.shape, key.shape, value.shape
-    if min(map(len, (q, k, v))) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
-        sizes = f"{tuple(q)}, {tuple(k)} and {tuple(v)}"
-        raise ValueError(f"query, key and value of shapes {sizes} do not fit each other.")
+    refusals.check_products(query, key, value)
     dtype = torch.promote_types(query.dtype, torch.float32)
-    scores = query.to(dtype) @ key.to(dtype).mT / math.sqrt(q[-1])  # (..., T, S)
+    scores = query.to(dtype) @ key.to(dtype).mT / math.sqrt(query.shape[-1])  # (..., T, S)
     if attn_mask is not None:
-        check_broadcast(attn_mask, scores.shape)
+        check_mask("attn_mask", attn_mask, scores.shape, "allowed")
         scores = scores + to_additive(attn_mask, dtype)
     top = _finite(scores.detach().amax(dim=-1, keepdim=True))  # (..., T, 1)
     weights = (scores - top).exp()
@@ -173,7 +167,7 @@ def _divide(mixed: Tensor, total: Tensor, top: Tensor) -> tuple[Tensor, Tensor]:
     """Give mean and log-sum-exp; the total is 0 where nothing was seen, else at least 1."""
     blind = total == 0
     total = total.masked_fill(blind, 1.0)
-    return mixed / total, (top + total.log()).masked_fill(blind, BLOCKED)
+    return mixed / total, (top + total.log()).masked_fill(blind, -math.inf)
 
 
 class _TiledAttention(torch.autograd.Function):
@@ -242,5 +236,5 @@ def _scores(
     if reach is not None and (part.stop - 1 > rows.start or rows.stop - part.start > reach):
         queries = torch.arange(rows.start, rows.stop, device=k.device).unsqueeze(-1)
         back = queries - torch.arange(part.start, part.stop, device=k.device)  # (rows, part)
-        scores.masked_fill_((back < 0) | (back >= reach), BLOCKED)
+        scores.masked_fill_((back < 0) | (back >= reach), -math.inf)
     return scores

@@ -1,20 +1,19 @@
 """Multi-head attention whose heads are as wide as the model, as forums propose it.
 
 Both layers are ``FastMultiHeadAttention`` with other sizes, so that masks, dropout, the padding of
-the keys and the cheap order for few queries are those of ``fast``.
+the keys and the cheap order for few queries are those of ``utils/fast.py``.
 
 Shapes: B sequences, T queries, S keys, H heads, D = ``embed_dim``, D_head = the width of a head.
 """
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.attention.fast import FastMultiHeadAttention
-from utils.attention.layer import LayerOptions
+from utils.fast import FastMultiHeadAttention
 
 
 class WideMultiHeadAttention(FastMultiHeadAttention):
@@ -29,19 +28,8 @@ class WideMultiHeadAttention(FastMultiHeadAttention):
     D_head = D / H instead, so that all heads together cost what one head of width D does.
     """
 
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        kdim: int | None = None,
-        vdim: int | None = None,
-        **options: Unpack[LayerOptions],
-    ) -> None:
-        super().__init__(
-            embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=embed_dim, **options
-        )
+    def __init__(self, embed_dim: int, num_heads: int, *more: Any, **options: Any) -> None:
+        super().__init__(embed_dim, num_heads, *more, head_dim=embed_dim, **options)
 
 
 class ConvMultiHeadAttention(FastMultiHeadAttention):
@@ -54,12 +42,10 @@ class ConvMultiHeadAttention(FastMultiHeadAttention):
 
     Parameters
     ----------
-    embed_dim, num_heads, dropout, bias, kdim, vdim : as in ``utils.attention.MultiHeadAttention``;
-        ``bias`` holds for the convolution as well
+    embed_dim, num_heads : as in ``MultiHeadAttention``, and so is what follows; ``bias`` holds for
+        the convolution as well, and a ``head_dim`` of None means ``embed_dim``
     kernel_size : int, how many queries the convolution sees. With 1 it is a linear map for each
         head, which ``v_proj`` could do as well
-    head_dim : int or None, D_head, the width of a head before the convolution; None means
-        ``embed_dim``
 
     Raises
     ------
@@ -73,46 +59,39 @@ class ConvMultiHeadAttention(FastMultiHeadAttention):
         self,
         embed_dim: int,
         num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        kdim: int | None = None,
-        vdim: int | None = None,
+        *more: Any,
         kernel_size: int = 1,
-        *,
         head_dim: int | None = None,
-        **options: Unpack[LayerOptions],
+        **options: Any,
     ) -> None:
         if kernel_size < 1:
             raise ValueError(f"kernel_size ({kernel_size}) must be at least 1.")
         head_dim = embed_dim if head_dim is None else head_dim
-        super().__init__(
-            embed_dim, num_heads, dropout, bias, kdim, vdim, head_dim=head_dim, **options
-        )
+        super().__init__(embed_dim, num_heads, *more, head_dim=head_dim, **options)
         if embed_dim % num_heads:
             raise ValueError(
                 f"embed_dim ({embed_dim}) must be a multiple of num_heads ({num_heads}): each head "
                 "is reduced to embed_dim / num_heads channels."
             )
         self.kernel_size = kernel_size
-        inner_dim, like = num_heads * head_dim, self.out_proj.weight
-        placed: dict[str, Any] = {"device": like.device, "dtype": like.dtype}
+        inner_dim, like = num_heads * head_dim, self.out_proj
         self.reduce = nn.Conv1d(
-            inner_dim, embed_dim, kernel_size, groups=num_heads, bias=bias, **placed
+            inner_dim,
+            embed_dim,
+            kernel_size,
+            groups=num_heads,
+            bias=like.bias is not None,
+            device=like.weight.device,
+            dtype=like.weight.dtype,
         )
-        self.out_proj = self._linear(embed_dim, embed_dim)  # in the place of the parent's
+        self.out_proj = self.linear(embed_dim, embed_dim)  # in the place of the parent's
         self.reset_parameters()
 
     def attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        need_weights: bool,
-        is_causal: bool = False,
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **how: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Run the wide heads, then reduce each: the heads are (B, T, D) in the end."""
-        heads, weights = super().attend(query, key, value, mask, need_weights, is_causal)
+        heads, weights = super().attend(query, key, value, mask, **how)
         channels = heads.transpose(1, 2)  # (B, T, H * D_head) -> (B, H * D_head, T)
         channels = F.pad(channels, (self.kernel_size - 1, 0))  # zeros before the first query
         return self.reduce(channels).transpose(1, 2), weights  # (B, D, T) -> (B, T, D)
