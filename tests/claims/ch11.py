@@ -116,8 +116,8 @@ with says("Their product with 512 tokens of 64 numbers has 3.5 operations a byte
 with says("yet our products take about three times as long as at the peak", timed=True):
     claim((in_products - bare) / at_peak, 1.8, 5, on=NEWS)
 
-with says("and attention still takes about a millisecond of its step", timed=True):
-    claim(1e3 * overhead, 0.4, 2.5, on=NEWS)
+with says("and attention still takes a good part of a millisecond of its step", timed=True):
+    claim(1e3 * overhead, 0.2, 2.5, on=NEWS)
 
 with says("A call costs many times the two microseconds of a bare product", timed=True):
     claim(overhead / calls / call, at_least=4, on=NEWS)

@@ -27,7 +27,9 @@ def state(root):
 def copied(tmp_path_factory):
     """A copy of the sources, and its state."""
     root = tmp_path_factory.mktemp("course")
-    for folder in ("utils", "chapters", "benchmarks", "notebooks/results", "book/_static/drawings"):
+    for folder in ("utils", "chapters", "exercises", "benchmarks"):
+        shutil.copytree(ROOT / folder, root / folder)
+    for folder in ("notebooks/results", "book/_static/drawings"):
         shutil.copytree(ROOT / folder, root / folder)
     return root, state(root)
 
@@ -70,7 +72,7 @@ LOOP = "book/_static/drawings/loop.svg"
         pytest.param("chapters/live/heads.js", "1", "2", {"04"}, id="script"),
         pytest.param(SHOWN, "draw_heads(tokens", "draw_heads(1 * tokens", {"04"}, id="live figure"),
         pytest.param(LOOP, "head 0", "head 1", {"04"}, id="drawing"),
-        pytest.param("utils/checks/ch05.py", "return", "return None or", {"05"}, id="check"),
+        pytest.param("exercises/ch05.py", "split(x, H)", "split(x, 1 * H)", {"05"}, id="exercise"),
         pytest.param(
             "chapters/ch17_dates.py", "return", "return None or", {"17"}, id="module of one"
         ),

@@ -24,8 +24,6 @@ NOT_YET = {
     "utils.palette.PAGE",
 }
 
-# What is to become a package of its own: the checks, which become `exercises`.
-PACKAGES_YET = ("checks",)
 PACKAGES = ("utils", "chapters", "exercises", "benchmarks")
 Name = tuple[str, str]  # of a module, and of a thing in it; "" is all of the module
 
@@ -119,7 +117,7 @@ def users():
 
 def public_names():
     for module, tree in TREES.items():
-        if module.startswith("utils.") and module.split(".")[1] not in PACKAGES_YET:
+        if module.startswith("utils."):
             yield from {(module, n) for n, _ in defined(tree) if not n.startswith("_")}
 
 
@@ -130,5 +128,4 @@ def test_a_public_name_is_used_by_two_chapters_or_by_a_chapter_and_a_benchmark(u
 
 
 def test_utils_is_one_level_deep():
-    packages = {file.parent.name for file in (ROOT / "utils").glob("*/__init__.py")}
-    assert packages == set(PACKAGES_YET)
+    assert list((ROOT / "utils").glob("*/__init__.py")) == []

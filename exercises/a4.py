@@ -1,0 +1,177 @@
+"""Checks of appendix A4: what a head is worth, an order in which heads go, and a cut.
+
+Shapes: B texts, S tokens, H heads, D_head numbers a head.
+"""
+
+from collections.abc import Callable, Iterable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal
+from exercises.mistakes import STRIDED
+
+B, S, H, D_HEAD = 5, 7, 3, 2
+HEAD = 1  # the one that is cut out
+WIDER = 9  # D, where the heads are narrower than D / H
+
+
+def loss_of(masks: Tensor) -> Tensor:
+    """Give the losses (B,) of made-up texts under masks (H,) or (B, H)."""
+    return F.softplus((2 * normal(0)(B, H) * masks).sum(dim=-1))
+
+
+@exercise
+def head_ablation() -> Cases:
+    """Check ``function(loss_of, num_heads)``: how much the mean loss rises without each head.
+
+    ``loss_of`` takes a mask (H,) and returns the losses of the texts, (B,); the result is (H,).
+    """
+    whole = loss_of(torch.ones(H))  # (B,)
+    without = torch.stack([loss_of(1 - row) for row in torch.eye(H)])  # (H, B)
+    alone = torch.stack([loss_of(row) for row in torch.eye(H)])
+    rises = without - whole
+    right = rises.mean(dim=1)
+    piled = torch.stack([loss_of((torch.arange(H) > h).float()) for h in range(H)])
+    mistakes = {
+        "every head still has 0.": torch.zeros(H),
+        "the sign is turned: positive where the loss rises without the head.": -right,
+        "this is the loss without the head; take away the loss with all heads.": without.mean(1),
+        "the masks of the other heads are -1; they should be 1.": (torch.stack([loss_of(row - 1) for row in torch.eye(H)]) - whole).mean(
+            dim=1
+        ),
+        "the heads pile up: set a head's mask back to 1 before the next one goes to 0.": ((piled - whole).mean(dim=1)),
+        "this is measured from a layer without any head; measure it from all heads.": ((without - loss_of(torch.zeros(H))).mean(dim=1)),
+        "the head was kept and all others taken out; its mask is 0, theirs 1.": ((alone - whole).mean(dim=1)),
+        "the sizes are averaged; a head that hurts has a negative number.": rises.abs().mean(1),
+        "this is the sum over the texts; the mean was asked for.": rises.sum(dim=1),
+        "each text has its own number; take the mean over the texts.": rises,
+        "each text has its own number; take the mean over the texts, (H,).": rises.T,
+        "this is the size; a head that hurts has a negative number.": right.abs(),
+    }
+    yield Case((loss_of, H), right, mistakes, "the result")
+
+
+@exercise
+def head_gradient() -> Cases:
+    """Check ``function(loss_of, num_texts, num_heads)``: the mean size of the gradient of a mask.
+
+    ``loss_of`` takes masks (B, H) and returns the losses of the texts, (B,); the result is (H,).
+    """
+
+    def at(value: float) -> Tensor:
+        masks = torch.full((B, H), value, requires_grad=True)
+        return torch.autograd.grad(loss_of(masks).sum(), masks)[0]  # (B, H)
+
+    own = at(1.0)
+    right = own.abs().mean(dim=0)
+    inside = "take its size first, and the mean then: texts that want opposite things cancel."
+    mistakes = {
+        "every head still has 0.": torch.zeros(H),
+        f"this is the size of the mean gradient; {inside}": own.mean(dim=0).abs(),
+        f"this is the mean gradient with its sign; {inside}": own.mean(dim=0),
+        f"this is the gradient of the summed loss; {inside}": own.sum(dim=0),
+        f"this is the size of the summed gradient; {inside}": own.sum(dim=0).abs(),
+        "the sizes are added up; take their mean over the texts.": own.abs().sum(dim=0),
+        "each text has its own number; take the mean over the texts.": own.abs(),
+        "these are the gradients of all texts; take their size, and the mean over the texts.": own,
+        "the mean loss was differentiated, which divides every gradient by the number of texts; take the sum.": right / B,
+        "the masks stand at 0; the gradient is asked for where they are 1.": at(0.0).abs().mean(0),
+        "the mean runs over the heads; it should run over the texts.": own.abs().mean(dim=1),
+        "this is the square of the gradient; its size was asked for.": own.square().mean(dim=0),
+    }
+    yield Case((loss_of, B, H), right, mistakes, "the result")
+
+
+@check
+def greedy_order(function: Code) -> None:
+    """Check ``function(cost, num_heads)``: the heads in the order in which they go.
+
+    ``cost`` takes the heads that are out, as a list, and returns a number. The result names each
+    head once; the next to go is the one whose going leads to the least cost.
+    """
+    alone, apart = [0.3, 0.2, 0.4, 0.1], {(0, 3): 0.6, (1, 3): 0.38, (2, 3): 0.41}
+    heads = range(len(alone))
+
+    def cost(removed: Iterable[int]) -> float:
+        out = {int(h) for h in removed}
+        pairs = sum(more for pair, more in apart.items() if out.issuperset(pair))
+        return sum(alone[h] for h in out) + pairs
+
+    def in_turn(choose: Callable[..., int], told: Callable[[list[int]], float]) -> list[int]:
+        gone: list[int] = []
+        while left := [h for h in heads if h not in gone]:
+            gone.append(choose(left, key=lambda h: told([*gone, h])))
+        return gone
+
+    right = in_turn(min, cost)
+    once = sorted(heads, key=lambda h: alone[h])
+    left = [sorted(set(heads) - set(right[:n])) for n in heads]
+    mistakes = {
+        "the heads go by their numbers; they should go by their cost. (min takes a key.)": list(heads),
+        "the heads were measured once; measure the rest anew after each.": once,
+        "the head that costs most goes first; take min, not max.": in_turn(max, cost),
+        "the head that costs most goes first, and all were measured once.": once[::-1],
+        "the order is turned; the head that goes first stands first.": right[::-1],
+        "cost was given the heads that stay; it takes those that are out.": in_turn(min, lambda gone: cost(set(heads) - set(gone))),
+        "these are places among the heads that are left; name the heads.": [rest.index(h) for rest, h in zip(left, right, strict=True)],
+        "the last head is missing; it goes too, at whatever cost.": right[:-1],
+    }
+    result = call(function, cost, len(alone))
+    if isinstance(result, Tensor):
+        result = result.tolist()
+    if not isinstance(result, list | tuple):
+        raise FaultError("your function should return one list, the heads in their order.")
+    if any(isinstance(entry, list | tuple) for entry in result):
+        raise FaultError("an entry is a list itself; return one list of heads, the last of yours.")
+    got = [as_number(h, "each entry", whole=True) for h in result]
+    if got == right:
+        return
+    for mistake, wrong in mistakes.items():
+        if got == wrong:
+            raise FaultError(mistake)
+    if len(set(got)) < len(got):
+        raise FaultError(f"{got} names a head twice; one that is out cannot go again.")
+    raise FaultError(f"the order is {got}; expected {right}.")
+
+
+@exercise
+def cut_head() -> Cases:
+    """Check ``function(q_weight, out_weight, h, num_heads)``: both weights without one head.
+
+    ``q_weight`` is (H * D_head, D) and ``out_weight`` (D, H * D_head), as ``nn.Linear`` keeps
+    them. Returned are ((H - 1) * D_head, D) and (D, (H - 1) * D_head).
+    """
+    own = torch.arange(H * D_HEAD) // D_HEAD == HEAD
+    strided = torch.arange(H * D_HEAD) % H == HEAD
+    cut = {"rows": "its columns were cut; a head is rows of it.",
+           "columns": "its rows were cut; a head is columns of it."}  # fmt: skip
+    # Square, so that rows and columns can be mixed up, and then with heads that are not D / H wide.
+    for D in (H * D_HEAD, WIDER):
+        q_weight, out_weight = normal(0)(H * D_HEAD, D), normal(1)(D, H * D_HEAD)
+        rights, names, wrong = [], ("the query's weight", "the last projection's weight"), dict[str, list[Tensor | None]]()
+        for i, (name, weight, axis) in enumerate(zip(names, (q_weight.T, out_weight), ("rows", "columns"), strict=True)):
+            back = Tensor.t if axis == "rows" else torch.clone  # weight: heads on its last axis
+            wide = torch.arange(H * D_HEAD) // (D // H) == HEAD
+            mistakes = {
+                f"{name} still has all heads.": weight,
+                f"{name} holds the head alone; it should hold all others.": weight[:, own],
+                STRIDED: weight[:, ~strided],
+                f"{name}: heads are counted from 0.": weight[:, D_HEAD:],
+                f"{name}: the last head was cut out instead.": weight[:, :-D_HEAD],
+                f"{name}: the head was set to zero; cut it out.": weight * ~own,
+                f"{name} lost one number; a head has D_head of them.": weight[:, torch.arange(H * D_HEAD) != HEAD],
+                f"{name} is transposed.": weight[:, ~own].T,
+            }
+            if D == H * D_HEAD:
+                mistakes[f"{name}: {cut[axis]}"] = weight[~own]
+            else:
+                mistakes[
+                    f"{name}: a head here is not D / H numbers wide, as in a layer that was cut "
+                    f"before; there are num_heads heads in the {axis}."
+                ] = weight[:, ~wide]
+            rights.append(back(weight[:, ~own]))
+            for mistake, made in mistakes.items():
+                wrong.setdefault(mistake, [None, None])[i] = back(made)
+        yield Case((q_weight, out_weight, HEAD, H), tuple(rights), wrong, names, "two things: the two smaller weights")

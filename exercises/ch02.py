@@ -1,0 +1,120 @@
+"""Checks of chapter 2. Shapes: B sequences, H heads, T queries, S keys."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from exercises.exercise import Case, Cases, FaultError, Wrong, exercise, hint, normal
+from exercises.mistakes import soft, wrong_attention
+
+MISFITS = "RuntimeError", "IndexError", "ValueError"
+LOST_AXIS = "A maximum or a sum along dim loses that axis, and then no longer fits the scores; keep it, by keepdim=True."
+PAIR = "(scores.max(dim, keepdim=True) gives a pair, the maxima and their places; take its .values, or use amax)."
+OTHER_AXES = "If it is the product of query and key: only the last two axes of the key change places, "
+OTHER_AXES += "key.transpose(-2, -1), however many there are in front."
+
+
+class _Softmaxes(TorchDispatchMode):
+    """Notes whether a softmax of PyTorch's is called."""
+
+    called = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call the function as it is."""
+        self.called |= "softmax" in str(func)
+        return func(*args, **(kwargs or {}))
+
+
+def _naive(scores: Tensor, dim: int | tuple[int, ...] = -1) -> Tensor:
+    return scores.exp() / scores.exp().sum(dim, keepdim=True)
+
+
+@exercise
+def softmax() -> Cases:
+    """Check ``function(scores, dim)``: floats of any shape and an axis to weights of this shape.
+
+    They sum to one along the axis and do not overflow; ``scores`` stay as they are, and no softmax of PyTorch's is called.
+    """
+    scores = normal(0)(2, 3, 4)
+    with hint(PAIR, "return_types.max"), hint(LOST_AXIS, *MISFITS):
+        for dim in (-1, 1, 0):
+            apart = (scores - scores.amax(dim, keepdim=True)).exp()
+            wrong = {
+                f"dim is {dim}, but the weights sum to one along axis {axis}.": scores.softmax(axis) for axis in range(3) if axis != dim % 3
+            } | {
+                "the exponentials are not divided by their sum.": scores.exp(),
+                "the sum is over the whole tensor; sum along dim.": _naive(scores, (0, 1, 2)),
+                "each maximum is along dim, but the sum is over the whole tensor; sum along dim too.": apart / apart.sum(),
+            }
+            kept = "it changed the scores it was given; make a new tensor instead."
+            yield Case((scores, dim), scores.softmax(dim), wrong, f"the softmax along dim {dim}", kept=kept)
+        large = torch.tensor([[1000.0, 999.0], [-1000.0, -1002.0]])
+        wrong = {
+            "it overflows: exp(1000) is inf, and inf / inf is NaN. Subtract a maximum.": _naive(large),
+            "a row far below the one maximum becomes 0 / 0; take each row's maximum.": _naive(large - large.max()),
+        }
+        right = large.softmax(-1)
+        with _Softmaxes() as watched:
+            yield Case((large, -1), right, wrong, "the softmax of large scores")
+        if watched.called:
+            raise FaultError("the weights are right, but PyTorch's softmax made them; write it with exp and sum.")
+
+
+@exercise
+def scaled_dot_product() -> Cases:
+    """Check ``function(query, key, value)``: (..., T, D_head), (..., S, D_head), (..., S, D_value) to a pair.
+
+    It is the output, (..., T, D_value), and the weights, (..., T, S); any number of axes stands in front.
+    """
+    query, key, value = (normal(i)(2, 3, *shape) for i, shape in enumerate([(4, 8), (5, 8), (5, 6)]))  # (B, H, ...)
+    weights = soft(scores := (dots := query @ key.mT) / 8**0.5)
+    of_weights = wrong_attention(query, key) | {
+        "it takes the root of D_value; take that of D_head.": soft(dots / 6**0.5),
+        "it takes the root of S, how many keys there are; take that of D_head.": soft(dots / 5**0.5),
+        "it takes the root of T, how many queries there are; take that of D_head.": soft(dots / 2),
+        "it takes the root of an axis in front; the size of a query is its last, shape[-1].": soft(dots / 3**0.5),
+        "it takes the root of len(query), the first axis; the size of a query is its last.": soft(dots / 2**0.5),
+        "it multiplies by the root of D_head; divide by it.": soft(dots * 8**0.5),
+    }
+    first: Wrong = {said: (None, wrong) for said, wrong in of_weights.items()}
+    first["the output comes first, then the weights."] = weights, weights @ value
+    large = {"it overflows for large scores; use a stable softmax.": (None, _naive(1000 * scores))}
+    for of, q, k, v, wrong in (
+        ("", query, key, value, first),
+        (" of 3-d tensors", query[0], key[0], value[0], {}),
+        (" of 2-d tensors", query[0, 0], key[0, 0], value[0, 0], {}),
+        (" of large queries", 1000 * query, key, value, large),
+    ):
+        right = soft(q @ k.mT / 8**0.5)
+        what, parts = (f"the output{of}", f"the tensor of weights{of}"), "two tensors: the output and the weights"
+        with hint(OTHER_AXES, *MISFITS):
+            yield Case((q, k, v), (right @ v, right), wrong, what, parts, order=(1, 0))
+
+
+@exercise
+def same_without_root() -> Cases:
+    """Check ``function(w_q, rate)``: (D_in, D) and the rate of a layer with the root to those of one without it.
+
+    Its scores are to be the same before and after every step of gradient descent; D is what a query has.
+    """
+    w_q, rate, D_in, D = normal(0)(6, 4), 0.5, 6, 4  # a square matrix would hide which size is taken
+    wrong = {
+        "the start is the same, so the first scores are larger by the root of D.": (w_q, None),
+        "the start is divided by D; divide by its root.": (w_q / D, None),
+        "the start is multiplied; without the root it should be smaller.": (w_q * D**0.5, None),
+        "D is what a query has, the columns of w_q; you took the rows.": (w_q / D_in**0.5, rate / D_in),
+        "the rate is the same; the gradient is not.": (None, rate),
+        "the rate is divided by the root of D. The gradient grows by this root, and so does what a "
+        "step does to the scores: it counts twice.": (None, rate / D**0.5),
+        "the rate is divided by D and by the root of D; D alone holds both: the root for the gradient, and the root for the step.": (
+            None,
+            rate / D**1.5,
+        ),
+        "the rate is divided by D twice; once is enough.": (None, rate / D**2),
+        "the rate is multiplied; without the root, steps should be smaller.": (None, rate * D),
+        "the rate is multiplied; without the root, steps should be smaller, by D.": (None, rate * D**0.5),
+    }
+    what = "the matrix to start from", "the rate"
+    yield Case((w_q, rate), (w_q / D**0.5, rate / D), wrong, what, "two things: the matrix to start from and the rate", atol=1e-6)
