@@ -221,7 +221,7 @@ class MultiHeadAttention(nn.Module):
             if not is_input or x.dim() not in (2, 3) or x.shape[-1] != width:
                 raise refusals.no_input(self, query, key, value)
         has_batch, pair_up = query.dim() == 3, key.shape[:-1] == value.shape[:-1]
-        if not pair_up or query.dim() != key.dim() or (has_batch and len(query) != len(key)):
+        if not pair_up or query.dim() != key.dim() or query.shape[:-2] != key.shape[:-2]:
             raise refusals.no_input(self, query, key, value)
         if not has_batch:
             one_tensor = key is value  # and remains one: ``fast`` then computes one gradient

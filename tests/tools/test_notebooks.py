@@ -79,7 +79,7 @@ def test_a_run_is_known_again_by_what_its_function_reaches(chapter, root, monkey
     """What ``run_all`` writes where it runs is what the stamp finds in the sources."""
     monkeypatch.setenv("PYTHONPATH", str(notebooks.ROOT))
     path = chapter(
-        "from utils.attention import causal_mask\nfrom utils.training import run_all",
+        "from utils.attention import causal_mask\nfrom utils.experiments import run_all",
         "WIDTH = 3\ndef run(scale, seed):\n    return {'x': float(causal_mask(WIDTH, seed).sum())}",
         "table = run_all(run, [{'scale': 1}], [0, 1], file='results/99-kept.csv')",
         "WIDTH = 4",
