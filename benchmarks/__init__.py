@@ -11,7 +11,7 @@ to count and to measure memory is in ``utils.timing``.
     ``floors``     the work that none of them can do without
     ``layers``     the benchmark: all are the same function, and take turns
 
-``python -m benchmarks training``: the classifier of chapter 8, in eight ways
+``python -m benchmarks training``: the classifier of chapter 7, in eight ways
 
     ``variants``   the eight ways
     ``reshaped``   the usual layer, and the same with the fused kernel

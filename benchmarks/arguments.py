@@ -23,7 +23,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     common.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     common.add_argument("--write", action="store_true", help="write even if not all was run")
     training = names.add_parser(
-        "training", parents=[common], help="the classifier of chapter 8, in eight ways"
+        "training", parents=[common], help="the classifier of chapter 7, in eight ways"
     )
     training.set_defaults(case="", dtype=None)
     training.add_argument("--epochs", type=int, default=10, help="default: 10")

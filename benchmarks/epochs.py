@@ -1,4 +1,4 @@
-"""Whole trainings of the classifier: the batches of chapter 8, on which all ways take turns.
+"""Whole trainings of the classifier: the batches of chapter 7, on which all ways take turns.
 
 Once more in double precision, where rounding does not hide that they are the same: in single
 precision the last bits of a sum depend on its order, and training carries them on from step to
@@ -54,7 +54,7 @@ class Documents:
 def load_documents(
     epochs: int, device: torch.device, limit: int | None = None, max_length: int = 512
 ) -> Documents:
-    """Load, split and tokenise the news as chapter 8 does, and make the batches of all epochs.
+    """Load, split and tokenise the news as chapter 7 does, and make the batches of all epochs.
 
     Parameters
     ----------

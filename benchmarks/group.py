@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 
-from chapters.ch14_batches import place
+from chapters.ch13_batches import place
 
 Thing = TypeVar("Thing")
 

@@ -21,14 +21,14 @@ from torch.optim.lr_scheduler import LambdaLR
 from benchmarks.compression import join_texts
 from benchmarks.looks import at_offset, same_token
 from benchmarks.writer import half_precision
-from chapters.ch04_gap_filler import SIZES, GapFiller, as_read
+from chapters.ch03_gap_filler import SIZES, GapFiller, as_read
 from chapters.ch18_training import cut_pieces, piece_starts
 from tools.stamp import code_hash
 from utils.byte_pairs import BytePairs
 from utils.docstrings import package_versions
 from utils.training import linear_rate, train_epochs
 
-NAME = "04-heads"
+NAME = "03-heads"
 SETTINGS: dict[str, Any] = {
     "vocab_size": 1024,
     "embed_dim": 64,

@@ -165,17 +165,17 @@ def _x_transformers(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]
 
 def _llms_from_scratch(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
     """The book's class, the nearest to ours, and its fused bonus, the fastest; both causal."""
-    from llms_from_scratch import ch03
+    from llms_from_scratch import ch05
 
     if not case.causal:
         raise NotImplementedError("are causal, and so compared only where ours is causal as well")
 
     D, T, H = case.embed_dim, case.keys, case.num_heads
     like = module.out_proj.weight
-    nearest = ch03.MultiHeadAttention(D, D, T, 0.0, H, qkv_bias=True).to(like)
+    nearest = ch05.MultiHeadAttention(D, D, T, 0.0, H, qkv_bias=True).to(like)
     linears = (nearest.W_query, nearest.W_key, nearest.W_value, nearest.out_proj)
     copy_all(linears, module)
-    fastest = ch03.PyTorchMultiHeadAttention(D, D, H, qkv_bias=True).to(like)
+    fastest = ch05.PyTorchMultiHeadAttention(D, D, H, qkv_bias=True).to(like)
     copy_weights(fastest.qkv, Projection(module.in_proj_weight, module.in_proj_bias))
     copy_weights(fastest.proj, projections(module)["out"])
     for way, layer in {"book": nearest, "fused": fastest}.items():

@@ -1,4 +1,4 @@
-"""The pieces of chapters 12 and 13 beside what they replace, in turns: the benchmark.
+"""The pieces of chapters 11 and 12 beside what they replace, in turns: the benchmark.
 
 A window, as a mask, in tiles, and as a block mask of FlexAttention; a cache in pages; and passes
 that check guesses, whose time says how many guesses have to be right.
@@ -21,7 +21,7 @@ from tqdm import tqdm
 from benchmarks.layers import TOLERANCE
 from benchmarks.ratios import quartiles, ratio
 from benchmarks.wording import plain
-from chapters.ch13_paged import PagedCache
+from chapters.ch12_paged import PagedCache
 from utils.attention import MultiHeadAttention, causal_mask
 from utils.cache import KeyValueCache
 from utils.tiled import tiled_attention
@@ -31,7 +31,7 @@ H, D_HEAD = 8, 64
 D = H * D_HEAD
 WAYS = {
     "as a mask": "as a mask",
-    "in tiles": "in the tiles of chapter 12",
+    "in tiles": "in the tiles of chapter 11",
     "FlexAttention": "with FlexAttention, compiled",
 }
 

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from benchmarks.group import from_all, from_first
 from benchmarks.subwords import length_batches, pad
-from chapters.ch14_batches import place, share_batches
+from chapters.ch13_batches import place, share_batches
 from chapters.ch17_training import translation_loss
 from utils.files import replacing
 from utils.training import gradient_steps, linear_rate

@@ -1,4 +1,4 @@
-"""The classifier of chapter 8, trained in every way of ``variants``: the benchmark.
+"""The classifier of chapter 7, trained in every way of ``variants``: the benchmark.
 
 Every variant starts from the same weights and sees the same batches. The variants take turns, an
 epoch each. What an epoch takes is all that it needs: making its batches, the steps, and the

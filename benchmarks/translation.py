@@ -21,7 +21,7 @@ from benchmarks.multi30k import Pairs, score
 from benchmarks.resumable import Training
 from benchmarks.subwords import PairOfIds, Subwords, encode_pairs, length_batches, pad
 from benchmarks.translators import Translator, as_ours, build
-from chapters.ch14_batches import place
+from chapters.ch13_batches import place
 from chapters.ch17_training import translation_loss
 from chapters.ch17_transformer import Transformer
 from chapters.ch17_writing import beam_search, greedy

@@ -1,4 +1,4 @@
-"""The classifier of chapter 8, computed in eight ways.
+"""The classifier of chapter 7, computed in eight ways.
 
 The first six are the same model around the same layer. The first four compute every row, as the
 blog asks; the classifier reads one, and the fifth asks PyTorch's layer for that one alone, without
@@ -132,7 +132,7 @@ def build(name: str, vocab_size: int, num_classes: int, device: torch.device) ->
 
 
 def build_optimizer(model: nn.Module, learning_rate: float = 1e-3) -> torch.optim.Optimizer:
-    """Build the optimiser of ``utils.training.train``, with the learning rate of chapter 8."""
+    """Build the optimiser of ``utils.training.train``, with the learning rate of chapter 7."""
     return torch.optim.AdamW(model.parameters(), learning_rate, fused=True)
 
 

@@ -19,7 +19,7 @@ from benchmarks import report
 from benchmarks.compression import compressed_bits, join_texts
 from benchmarks.group import from_first
 from benchmarks.resumable import Training, lower_precision
-from chapters.ch14_batches import place
+from chapters.ch13_batches import place
 from chapters.ch18_copies import longest_copies
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_ngrams import NGramModel

@@ -1,195 +1,185 @@
-"""Checks of the masks chapter. In every mask that a reader makes or gets, True means allowed.
-
-Shapes: B sequences, H heads, T queries, S keys.
-"""
+"""Checks of chapter 3: two heads by hand, what each head adds, and the whole loop."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
-from utils.attention import scaled_dot_product_attention
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, compare, exercise, nan_within, normal
-from exercises.mistakes import turned, wrong_masks, wrong_softmax
+from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal, require_parts
+from exercises.mistakes import (
+    STRIDED,
+    UNSWAPPED,
+    VALUES_0,
+    soft,
+    strided,
+    wrong_attention,
+    wrong_orders,
+    wrong_projections,
+)
 
-TURNED = turned("allowed")
+B, T, S, H, D_HEAD, KDIM, VDIM = 2, 4, 5, 3, 2, 7, 8
+D = H * D_HEAD
+
+
+@check
+def couriers(function: Code) -> None:
+    """Check two heads that are set by hand to win the game with the guests.
+
+    ``function()`` returns ``heads``, two triples (w_q, w_k, w_v) of shapes (12, D_head),
+    (6, D_head) and (6, D_value), and ``w_o``, (2 D_value, 12).
+    """
+    heads, w_o = _matrices(call(function))
+    asked = torch.tensor([(a, c) for a in range(6) for c in range(6) if a != c])  # (T, 2)
+    query = torch.eye(6)[asked].flatten(1)  # (T, 12)
+    cards = normal(6)(64, 6, 6)  # (B, S, 6)
+    weights = [soft(query @ w_q @ w_k.T / w_q.shape[1] ** 0.5) for w_q, w_k, _ in heads]
+    brought = [w @ (cards @ w_v) for w, (_, _, w_v) in zip(weights, heads, strict=True)]
+    answer = torch.cat(brought, dim=-1) @ w_o  # (B, T, 12)
+    wanted = cards[:, asked].flatten(2)  # (B, T, 2, 6) -> (B, T, 12)
+    error = (answer - wanted).square().mean().item()
+    if error < 0.01:
+        return
+    for h, weight in enumerate(weights):
+        on_names = weight.gather(1, asked).mean(dim=0)  # (2,)
+        if on_names.min() > 0.3:
+            first, second = on_names.tolist()
+            raise FaultError(
+                f"head {h} hears both names, and gives them {first:.2f} and {second:.2f} of its "
+                "weight; let it hear one of them: six of the twelve rows of its w_q are zero."
+            )
+        if on_names.min() < 0.05 and on_names.max() < 0.3:
+            raise FaultError(
+                f"head {h} turns away from the name that it hears; the product of query and key "
+                "should be largest, not smallest, where the names agree."
+            )
+        if (most := weight.max(dim=-1).values.min().item()) < 0.9:
+            raise FaultError(
+                f"for one question the largest weight of head {h} is only {most:.2f}; make its scores larger, so that the softmax decides."
+            )
+    if torch.equal(*(weight.argmax(dim=-1) for weight in weights)):
+        raise FaultError("both heads go to the same guest; send one to each name.")
+    if (answer - wanted.roll(6, dims=-1)).square().mean().item() < 0.01:
+        raise FaultError("the cards arrive in the wrong order; the first name's card comes first.")
+    raise FaultError(
+        f"the error is {error:.2f}. Each head goes to one guest; see that w_v and w_o bring all six numbers of the card to their place."
+    )
+
+
+@check
+def contributions_of_heads(function: Code) -> None:
+    """Check what each head adds to the output.
+
+    ``function(outputs, w_o)`` takes a list of H tensors (B, T, D_head) and a matrix (D, D). It
+    returns the contribution of each head, (H, B, T, D); their sum is the output without bias.
+    """
+    outputs, w_o = list(normal(5)(H, B, T, D_HEAD)), _inputs()[-2]
+    stacked = torch.stack(outputs)  # (H, B, T, D_head)
+    blocks = w_o.view(H, 1, D_HEAD, D)
+    expected = stacked @ blocks  # (H, B, T, D)
+    mistakes = {
+        "this is the sum over the heads; keep them apart, (H, B, T, D).": expected.sum(dim=0),
+        "the axis of the heads should come first, (H, B, T, D).": expected.transpose(0, 1),
+        "head h takes columns of w_o; it should take rows.": stacked @ w_o.T.reshape(blocks.shape),
+        STRIDED: stacked @ strided(w_o.T, H).mT.unsqueeze(1),
+    } | wrong_orders(blocks, 0, lambda wrong: stacked @ wrong)
+    try:
+        got = call(function, list(outputs), w_o)
+    except FaultError as fault:
+        raise _counted_wrongly(function, fault) from None
+    compare(got, expected, "the tensor of contributions", mistakes)
 
 
 @exercise
-def causal_padding_mask() -> Cases:
-    """Check ``function(lengths, T)``: (B,) int64 and T to a (B, T, T) bool, True = may attend.
+def loop_over_heads() -> Cases:
+    """Check multi-head attention as a loop over heads.
 
-    The last ``lengths[b]`` tokens of text ``b`` are words; no query sees a key that lies ahead.
+    ``function(query, key, value, heads, w_o, b_o, allowed)`` takes query, key, value and a list of
+    H triples (w_q, w_k, w_v) as in ``one_head``, w_o (D, D), b_o (D,), and a mask (T, S), bool,
+    True = may attend, with a True in each row. It returns the output, (B, T, D), and the weights
+    of each head, (B, H, T, S).
     """
-    for lengths, T in [([1, 3, 2], 3), ([2, 4, 1, 3], 4), ([4, 2], 5)]:
-        place, count = torch.arange(T), torch.tensor(lengths).unsqueeze(-1)
-        words, causal = place >= T - count, torch.ones(T, T, dtype=torch.bool).tril()  # (B, T), (T, T)
-        keys, too_long, too_short = (x.unsqueeze(1) for x in (words, place >= T - count - 1, place > T - count))
-        right = torch.stack([row & causal for row in words])
-        wrong = {
-            TURNED: ~right,
-            "only the padding is turned round: True means may attend.": ~keys & causal,
-            "only the causal part is turned round: True means may attend.": keys & ~causal,
-            "your mask allows what one of the two allows; both have to allow it.": keys | causal,
-            "your padding blocks its queries; it has to block its keys.": words.unsqueeze(2) & causal,
-            "your mask has no causal part, and one axis too few.": words,
-            "your mask has no causal part.": keys.expand_as(right),
-            "your mask has no padding part, and no axis of texts.": causal,
-            "your mask has no padding part.": causal.expand_as(right),
-            "your mask allows the later keys instead of the earlier ones.": keys & causal.mT,
-            "your mask keeps a query from its own key.": keys & causal.tril(-1),
-            "your mask lets a query see one key too far ahead.": keys & ~causal.mT.triu(2),
-            "your mask allows one key too many: keys count from 0.": too_long & causal,
-            "your mask blocks the first word: keys count from 0.": too_short & causal,
-            "your mask allows the first keys; the words stand last.": keys.flip(-1) & causal,
-        }
-        if len(lengths) == T:  # they broadcast, text by query
-            wrong["your lengths lack the axis of the queries: (B, 1, T), then &."] = words & causal
-        yield Case((torch.tensor(lengths), T), right, wrong, f"the mask for the lengths {lengths}")
-
-
-@exercise
-def causal_mask() -> Cases:
-    """Check ``function(T, S)``: numbers of queries and keys, T <= S, to a (T, S) bool.
-
-    The queries are the last of the S tokens: query ``t`` may attend to keys ``0 … S - T + t``.
-    """
-    for T, S in [(3, 5), (1, 4), (4, 4)]:
-        right, ones = torch.tensor([[s <= S - T + t for s in range(S)] for t in range(T)]), torch.ones(T, S, dtype=torch.bool)
-        wrong = {
-            TURNED: ~right,
-            "your mask starts at key 0, as tril and is_causal do; the queries stand last.": ones.tril(),
-            "your mask allows the later keys instead of the earlier ones.": ones.triu(S - T),
-            "your mask keeps a query from its own key.": ones.tril(S - T - 1),
-            "your mask lets a query see one key too far ahead.": ones.tril(S - T + 1),
-            "your shift has the wrong sign: it is S - T, not T - S.": ones.tril(T - S),
-            "the axes are swapped: (S, T) instead of (T, S).": right.T,
-            "your mask allows every key, also those that lie ahead.": ones,
-            "your mask has a row for each key; there are T queries, the last ones.": torch.ones(S, S, dtype=torch.bool).tril(),
-        }
-        yield Case((T, S), right, wrong, f"the mask for {T} queries and {S} keys")
-
-
-@exercise
-def masked_softmax() -> Cases:
-    """Check ``function(scores, allowed)``: (B, T, S) floating and bool, to weights (B, T, S).
-
-    Each row sums to one; where nothing is allowed, weights and gradient are 0, in float16 too.
-    """
-    allowed = torch.tensor([[[1, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 1]]] * 2).bool()  # (B, T, S)
-    scores, some_empty = normal(0)(2, 3, 4), allowed.clone()
-    some_empty[1, 0] = False
-    yield from _softmax(scores, allowed, "the result")
-    yield from _softmax(90 + 9 * scores, allowed, "the result for scores around 90")
-    yield from _softmax(scores.masked_fill(~allowed, 200.0), allowed, "the result for scores of 200")
-    yield from _softmax(scores, some_empty, "the result where one row is empty")
-    yield from _softmax(torch.full_like(scores, -3e38), some_empty, "the result for scores of -3e38")
-    yield from _softmax(scores.half(), some_empty, "the result in float16", atol=2e-3)
-
-
-def _softmax(scores: Tensor, allowed: Tensor, what: str, atol: float = 1e-5) -> Cases:
-    given = scores.clone().requires_grad_()
-    blocked, empty = given.double().masked_fill(~allowed, -math.inf), ~allowed.any(-1, keepdim=True)  # (B, T, S), (B, T, 1)
-    powers = (blocked - scores.amax(-1, keepdim=True)).exp()
-    right = powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1.0)  # never 0 / 0
-    finite = given.double().masked_fill(~allowed, -100.0).softmax(-1)
-    wrong = {
-        "you fill with a finite number; allowed scores may be lower: use -inf.": finite * allowed,
-        "blocked keys get weight where scores are low: fill with -inf.": finite * ~empty,
-        "the empty row is NaN: its weights have no sum to divide by, and 0 / 0 is NaN.": blocked.softmax(-1),
-        "the empty row attends to all keys alike, not to none.": right + empty * 0.25,
-        "the empty row keeps its weights; set it to 0.": right + empty * scores.softmax(-1),
-        "all is NaN, as 0 times -inf is, or a fill with +inf: fill with -inf.": right * math.nan,
-        "the mask is added as 0 and 1; fill with -inf.": (given.double() + allowed).softmax(-1),
+    query, key, value, heads, w_o, b_o = _inputs()
+    allowed = torch.ones(T, S).tril().bool()
+    projected = [_project(query, key, value, head) for head in heads]
+    q, k, v = (torch.stack(parts, dim=1) for parts in zip(*projected, strict=True))  # (B, H, …)
+    weights = soft(q @ k.mT / D_HEAD**0.5, allowed)  # (B, H, T, S)
+    mistakes: dict[str, Any] = {
+        "the weights are averaged over the heads; keep them apart, (B, H, T, S).": weights.mean(1),
+        "the axis of the heads should come second, (B, H, T, S).": weights.transpose(0, 1),
     }
-    wrong |= wrong_masks(given.double(), allowed, "allowed") | wrong_softmax(given.double(), allowed)
-    if not (scores.softmax(-1) * allowed).any():  # a softmax leaves nothing to what is allowed
-        late = "you mask after the softmax and divide by the new sum; where a blocked score is far "
-        late += "larger, that sum is 0: block before the softmax."
-        none = "rows with allowed keys are all 0: block before the softmax, not after it."
-        wrong = {late: right * math.nan, none: right * 0} | wrong
-    got = yield Case((given, allowed), right, wrong, what, atol=atol)
-    (gradient,) = torch.autograd.grad((right * torch.arange(4)).sum(), given, retain_graph=True)
-    total = (got.double() * torch.arange(4)).sum()
-    (mine,) = call(torch.autograd.grad, total, given, retain_graph=True)
-    if mine.isnan().any():
-        raise FaultError(f"{what} is right, but the gradient that reaches the scores is NaN.")
-    compare(mine, gradient, f"the gradient through {what}", atol=5 * atol)
-    if step := nan_within(total, given):
-        said = f"{what} is right, but on the way back {step} gives NaN. Your fill stops it; a scale"
-        raise FaultError(said + " learned between the two would get it. No row may become NaN.")
+    mistakes |= wrong_orders(weights, 1) | wrong_attention(q, k, None, allowed, width=D)
+    scores = q @ k.mT / D_HEAD**0.5
+    added = "the mask of True and False is added to the scores, as 1 and 0; fill with -inf."
+    mistakes[added] = soft(scores + allowed)
+    late = "minus infinity is filled in after the softmax; it should be before."
+    mistakes[late] = soft(scores).masked_fill(~allowed, -math.inf)
+    outputs = list((weights @ v).unbind(1))  # H times (B, T, D_head)
+    of_output = _wrong_outputs(outputs, w_o, b_o)
+    of_output[VALUES_0] = torch.cat(list((weights @ v[:, :1]).unbind(1)), dim=-1) @ w_o + b_o
+    wrong = {said: (of_output.get(said), mistakes.get(said)) for said in mistakes | of_output}
+    right = torch.cat(outputs, dim=-1) @ w_o + b_o, weights
+    given, what = (query, key, value, heads, w_o, b_o, allowed), ("the output", "the tensor of weights")
+    yield Case(given, right, wrong, what, "two things: the output and the weights", order=(1, 0))
 
 
-def _moved(attend: Code, x: Tensor, change: Code) -> Tensor:
-    """Say which outputs move (T, T) when ``change(x, other)`` says what is query, key and value.
-
-    Token ``j`` of ``other`` is another than in ``x``.
-    """
-    before, columns = attend(x, x, x), []
-    for j in range(len(x)):
-        other = x.clone()
-        other[j] = normal(j)(x.shape[1], dtype=x.dtype)
-        columns.append((attend(*change(x, other)) != before).any(-1))
-    return torch.stack(columns, dim=-1)
+def _counted_wrongly(function: Code, fault: FaultError) -> FaultError:
+    """Name the mistake of ``w_o.split(H)``: it runs only where H and D_head are the same number."""
+    try:
+        call(function, [torch.ones(B, T, 2) for _ in range(2)], torch.ones(4, 4))
+    except FaultError:
+        return fault
+    return FaultError(
+        "w_o is cut into pieces of the wrong size. There are H pieces, and each has D_head rows: w_o.split(D_head), or w_o.chunk(H)."
+    )
 
 
-def _add(x: Tensor, other: Tensor, what: float) -> Tensor:
-    """Add a number to every coordinate of the token in which the two differ."""
-    return x + what * (other != x).any(-1, keepdim=True)
+def _inputs() -> tuple[Tensor, Tensor, Tensor, list[tuple[Tensor, ...]], Tensor, Tensor]:
+    """Query, key, value, the projections of each head, the last projection and its bias."""
+    draw = normal(4)
+    heads = [tuple(draw(width, D_HEAD) for width in (D, KDIM, VDIM)) for _ in range(H)]
+    return draw(B, T, D), draw(B, S, KDIM), draw(B, S, VDIM), heads, draw(D, D), draw(D)
 
 
-NOT_RANDOM = "you add the same number to every coordinate, and the function that subtracts the mean does not notice; "
-TO_NAN = "you change the token to NaN, and 0 times NaN is NaN: it is heard where it is blocked; "
-CHANGES: dict[str, Code] = {
-    "your change also changes the query; give the queries as they were.": lambda x, other: [other] * 3,
-    "you change the key only; change the value too.": lambda x, other: (x, other, x),
-    "you change x itself, and the changes pile up; change a copy.": lambda x, other: [x.copy_(other)] * 3,
-    NOT_RANDOM + "change the token to a random vector.": lambda x, other: (x, *[_add(x, other, 1)] * 2),
-    TO_NAN + "change it to a random vector.": lambda x, other: (
-        x,
-        *[x.masked_fill((other != x).any(-1, keepdim=True), math.nan)] * 2,
-    ),
-}
+def _project(query: Tensor, key: Tensor, value: Tensor, head: tuple[Tensor, ...]) -> list[Tensor]:
+    return [x @ w for x, w in zip((query, key, value), head, strict=True)]
 
 
-@exercise
-def leaks_and_walls() -> Cases:
-    """Check ``function(attend, x, meant)``: to (leaks, walls), two counts of pairs (t, j).
+def _matrices(result: Any) -> tuple[list[tuple[Tensor, Tensor, Tensor]], Tensor]:
+    """The heads and the last projection of the game, once their shapes are right."""
+    require_parts(result, 2, "two things: the heads and w_o")
+    heads, w_o = result
+    if not isinstance(w_o, Tensor):
+        raise FaultError(f"w_o should be a tensor of shape (12, 12); got {type(w_o).__name__}.")
+    require_parts(heads, 2, "two heads")
+    triples = []
+    for h, head in enumerate(heads):
+        require_parts(head, 3, f"three matrices for head {h}: w_q, w_k and w_v")
+        if not all(isinstance(matrix, Tensor) and matrix.dim() == 2 for matrix in head):
+            raise FaultError(f"each of the three matrices of head {h} should be a 2-d tensor.")
+        w_q, w_k, w_v = (matrix.detach().to(w_o.dtype) for matrix in head)
+        if (w_q.shape[0], w_k.shape, w_v.shape[0]) != (12, (6, w_q.shape[-1]), 6):
+            shapes = ", ".join(str(tuple(w.shape)) for w in (w_q, w_k, w_v))
+            raise FaultError(f"the matrices of head {h} have the shapes {shapes}; expected (12, D_head), (6, D_head) and (6, D_value).")
+        triples.append((w_q, w_k, w_v))
+    joined = sum(w_v.shape[1] for _, _, w_v in triples)
+    if tuple(w_o.shape) != (joined, 12):
+        raise FaultError(f"w_o has shape {tuple(w_o.shape)}; expected ({joined}, 12).")
+    return triples, w_o.detach()
 
-    ``attend(query, key, value)`` gives outputs (T, D) for x of shape (T, D); ``meant`` is a (T, T)
-    bool, True = may attend. A leak is a pair that was not meant and yet moves, a wall the contrary.
-    """
-    T, D = 4, 8
-    ones = torch.ones(T, T, dtype=torch.bool)
-    causal = ones.tril()
-    x = (8 * normal(3)(T, D, dtype=torch.float64)).round() / 8  # so that a mean has no rounding
-    masks = {
-        "the right mask": causal,
-        "no mask": None,
-        "a mask turned round": ~causal,
-        "a mask of floats": causal.to(x.dtype),
-        "a mask that also blocks each query's own key": ones.tril(-1),
-        "a mask that shows one key too many": ones.tril(1),
-        "the right mask, where each token's mean is subtracted": causal,
+
+def _wrong_outputs(outputs: list[Tensor], w_o: Tensor, b_o: Tensor) -> dict[str, Tensor]:
+    """Mistakes on the way from the heads, H times (B, T, D_head), to the output (B, T, D)."""
+    joined = torch.cat(outputs, dim=-1)
+    mixed = {
+        STRIDED: torch.stack(outputs, -1).flatten(2),
+        UNSWAPPED: torch.stack(outputs).reshape(B, T, D),
+    } | wrong_orders(torch.stack(outputs), 0, lambda heads: torch.cat(heads.unbind(), dim=-1))
+    block = w_o[: outputs[0].shape[-1]]
+    return wrong_projections(joined, w_o, b_o) | {
+        "the last projection is missing; only its bias is added.": joined + b_o,
+        "the last head is joined with itself; join all heads.": torch.cat(outputs[-1:] * len(outputs), dim=-1) @ w_o + b_o,
+        "every head goes through the rows of head 0 of w_o.": sum(o @ block for o in outputs) + b_o,
+        "the bias b_o is added for each head; add it once.": joined @ w_o + H * b_o,
+        **{said: wrong @ w_o + b_o for said, wrong in mixed.items()},
     }
-    for name, mask in masks.items():
-
-        def attend(*qkv: Tensor, mask: Tensor | None = mask, centred: bool = "mean" in name) -> Tensor:
-            q, k, v = (y - y.mean(-1, keepdim=True) if centred else y for y in qkv)
-            return scaled_dot_product_attention(q, k, v, mask)[0]
-
-        def counts(used: Tensor) -> tuple[int, int]:
-            return int((used & ~causal).sum()), int((causal & ~used).sum())
-
-        used = mask if mask is not None and mask.dtype == torch.bool else ones
-        leaks, walls = counts(used)
-        wrong = {
-            "leaks and walls are exchanged.": (walls, leaks),
-            "your rows and columns are exchanged: row t is output t.": counts(used.T),
-            "you count all pairs that move or do not, not those that were meant otherwise.": (int(used.sum()), int((~used).sum())),
-            "you give both together; count leaks and walls apart.": (leaks + walls,) * 2,
-            "these are shares; count the pairs.": (leaks / T**2, walls / T**2),
-        }
-        wrong |= {said: counts(_moved(attend, x.clone(), how)) for said, how in CHANGES.items()}
-        what = tuple(f"the number of {of} of {name}" for of in ("leaks", "walls"))
-        yield Case((attend, x, causal), (leaks, walls), wrong, what, "two counts, of the leaks and of the walls")

@@ -1,185 +1,264 @@
-"""Checks of chapter 4: two heads by hand, what each head adds, and the whole loop."""
+"""Checks of chapter 4: splitting heads, stacking projections, a test for mistakes, the layer.
+
+Shapes: B sequences, T tokens, H heads, D = H * D_head.
+"""
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal, require_parts
+from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal
 from exercises.mistakes import (
-    STRIDED,
-    UNSWAPPED,
-    VALUES_0,
+    WRONG_SPLITS,
+    Split,
+    join,
     soft,
-    strided,
+    split,
+    unswapped,
+    unswapped_join,
     wrong_attention,
     wrong_orders,
+    wrong_padding,
     wrong_projections,
 )
 
-B, T, S, H, D_HEAD, KDIM, VDIM = 2, 4, 5, 3, 2, 7, 8
-D = H * D_HEAD
+Join = Callable[[Tensor], Tensor]
 
 
-@check
-def couriers(function: Code) -> None:
-    """Check two heads that are set by hand to win the game with the guests.
-
-    ``function()`` returns ``heads``, two triples (w_q, w_k, w_v) of shapes (12, D_head),
-    (6, D_head) and (6, D_value), and ``w_o``, (2 D_value, 12).
-    """
-    heads, w_o = _matrices(call(function))
-    asked = torch.tensor([(a, c) for a in range(6) for c in range(6) if a != c])  # (T, 2)
-    query = torch.eye(6)[asked].flatten(1)  # (T, 12)
-    cards = normal(6)(64, 6, 6)  # (B, S, 6)
-    weights = [soft(query @ w_q @ w_k.T / w_q.shape[1] ** 0.5) for w_q, w_k, _ in heads]
-    brought = [w @ (cards @ w_v) for w, (_, _, w_v) in zip(weights, heads, strict=True)]
-    answer = torch.cat(brought, dim=-1) @ w_o  # (B, T, 12)
-    wanted = cards[:, asked].flatten(2)  # (B, T, 2, 6) -> (B, T, 12)
-    error = (answer - wanted).square().mean().item()
-    if error < 0.01:
-        return
-    for h, weight in enumerate(weights):
-        on_names = weight.gather(1, asked).mean(dim=0)  # (2,)
-        if on_names.min() > 0.3:
-            first, second = on_names.tolist()
-            raise FaultError(
-                f"head {h} hears both names, and gives them {first:.2f} and {second:.2f} of its "
-                "weight; let it hear one of them: six of the twelve rows of its w_q are zero."
-            )
-        if on_names.min() < 0.05 and on_names.max() < 0.3:
-            raise FaultError(
-                f"head {h} turns away from the name that it hears; the product of query and key "
-                "should be largest, not smallest, where the names agree."
-            )
-        if (most := weight.max(dim=-1).values.min().item()) < 0.9:
-            raise FaultError(
-                f"for one question the largest weight of head {h} is only {most:.2f}; make its scores larger, so that the softmax decides."
-            )
-    if torch.equal(*(weight.argmax(dim=-1) for weight in weights)):
-        raise FaultError("both heads go to the same guest; send one to each name.")
-    if (answer - wanted.roll(6, dims=-1)).square().mean().item() < 0.01:
-        raise FaultError("the cards arrive in the wrong order; the first name's card comes first.")
-    raise FaultError(
-        f"the error is {error:.2f}. Each head goes to one guest; see that w_v and w_o bring all six numbers of the card to their place."
-    )
-
-
-@check
-def contributions_of_heads(function: Code) -> None:
-    """Check what each head adds to the output.
-
-    ``function(outputs, w_o)`` takes a list of H tensors (B, T, D_head) and a matrix (D, D). It
-    returns the contribution of each head, (H, B, T, D); their sum is the output without bias.
-    """
-    outputs, w_o = list(normal(5)(H, B, T, D_HEAD)), _inputs()[-2]
-    stacked = torch.stack(outputs)  # (H, B, T, D_head)
-    blocks = w_o.view(H, 1, D_HEAD, D)
-    expected = stacked @ blocks  # (H, B, T, D)
-    mistakes = {
-        "this is the sum over the heads; keep them apart, (H, B, T, D).": expected.sum(dim=0),
-        "the axis of the heads should come first, (H, B, T, D).": expected.transpose(0, 1),
-        "head h takes columns of w_o; it should take rows.": stacked @ w_o.T.reshape(blocks.shape),
-        STRIDED: stacked @ strided(w_o.T, H).mT.unsqueeze(1),
-    } | wrong_orders(blocks, 0, lambda wrong: stacked @ wrong)
-    try:
-        got = call(function, list(outputs), w_o)
-    except FaultError as fault:
-        raise _counted_wrongly(function, fault) from None
-    compare(got, expected, "the tensor of contributions", mistakes)
+def _joined_roughly(x: Tensor) -> Tensor:
+    """Join as ``join`` does, the first token off by one unit in the last place, as sums may be."""
+    joined = join(x)
+    first = torch.arange(joined.shape[-2]).eq(0).to(joined)[:, None]
+    return joined * (1 + torch.finfo(joined.dtype).eps * first)
 
 
 @exercise
-def loop_over_heads() -> Cases:
-    """Check multi-head attention as a loop over heads.
+def split_heads() -> Cases:
+    """Check ``function(x, num_heads)``: (…, T, D) to (…, H, T, D_head), with any leading axes.
 
-    ``function(query, key, value, heads, w_o, b_o, allowed)`` takes query, key, value and a list of
-    H triples (w_q, w_k, w_v) as in ``one_head``, w_o (D, D), b_o (D,), and a mask (T, S), bool,
-    True = may attend, with a True in each row. It returns the output, (B, T, D), and the weights
-    of each head, (B, H, T, S).
+    Head h takes the D_head columns from h * D_head on, of every token.
     """
-    query, key, value, heads, w_o, b_o = _inputs()
-    allowed = torch.ones(T, S).tril().bool()
-    projected = [_project(query, key, value, head) for head in heads]
-    q, k, v = (torch.stack(parts, dim=1) for parts in zip(*projected, strict=True))  # (B, H, …)
-    weights = soft(q @ k.mT / D_HEAD**0.5, allowed)  # (B, H, T, S)
-    mistakes: dict[str, Any] = {
-        "the weights are averaged over the heads; keep them apart, (B, H, T, S).": weights.mean(1),
-        "the axis of the heads should come second, (B, H, T, S).": weights.transpose(0, 1),
-    }
-    mistakes |= wrong_orders(weights, 1) | wrong_attention(q, k, None, allowed, width=D)
-    scores = q @ k.mT / D_HEAD**0.5
-    added = "the mask of True and False is added to the scores, as 1 and 0; fill with -inf."
-    mistakes[added] = soft(scores + allowed)
-    late = "minus infinity is filled in after the softmax; it should be before."
-    mistakes[late] = soft(scores).masked_fill(~allowed, -math.inf)
-    outputs = list((weights @ v).unbind(1))  # H times (B, T, D_head)
-    of_output = _wrong_outputs(outputs, w_o, b_o)
-    of_output[VALUES_0] = torch.cat(list((weights @ v[:, :1]).unbind(1)), dim=-1) @ w_o + b_o
-    wrong = {said: (of_output.get(said), mistakes.get(said)) for said in mistakes | of_output}
-    right = torch.cat(outputs, dim=-1) @ w_o + b_o, weights
-    given, what = (query, key, value, heads, w_o, b_o, allowed), ("the output", "the tensor of weights")
-    yield Case(given, right, wrong, what, "two things: the output and the weights", order=(1, 0))
+    for shape, H in [((3, 4), 2), ((2, 5, 12), 3), ((2, 3, 4, 6), 1), ((2, 3, 4, 6), 6)]:
+        x = torch.arange(1.0, 1 + math.prod(shape)).view(shape)
+        right = split(x, H)
+        mistakes = {said: wrong(x, H) for said, wrong in WRONG_SPLITS.items()}
+        mistakes |= wrong_orders(right, -3)
+        cut = x.unflatten(-1, (H, -1))  # (..., T, H, D_head)
+        swapped = "the last two axes are swapped; count from the end: tokens and heads are -3 and -2."
+        mistakes[swapped] = cut.transpose(-1, -2)
+        mistakes["the head axis stands behind the token axis; swap them."] = right.transpose(-3, -2)
+        try:
+            yield Case((x, H), right, mistakes, f"for x of shape {shape}, the result")
+        except FaultError as fault:
+            if not fault.__cause__:
+                raise
+            more = "There may be any number of axes in front: *lead, T, D = x.shape."
+            raise FaultError(f"for x of shape {shape}, {str(fault).rstrip('.')}. {more}") from fault
 
 
-def _counted_wrongly(function: Code, fault: FaultError) -> FaultError:
-    """Name the mistake of ``w_o.split(H)``: it runs only where H and D_head are the same number."""
+@check
+def stack_projections(function: Code) -> None:
+    """Check ``function(first, second)``: two ``nn.Linear`` of the same input become one.
+
+    Its output is that of the first and then that of the second, side by side. Where neither has a
+    bias, the result has none.
+    """
+    torch.manual_seed(0)
+    for width, sizes, bias in [(4, (2, 2), True), (4, (2, 3), True), (3, (3, 3), False)]:
+        first, second = (nn.Linear(width, size, bias=bias) for size in sizes)
+        x = torch.randn(2, 5, width)  # (B, T, D)
+        parts = [first(x), second(x)]
+        case = "." if len(set(sizes)) == 1 else ", where the two give {} and {} numbers."
+        case = case.format(*sizes) if bias else ", where neither projection has a bias."
+        stacked = _call_for(case, function, first, second)
+        if not isinstance(stacked, nn.Linear):
+            raise FaultError(f"the result should be an nn.Linear; got {type(stacked).__name__}.")
+        if stacked.bias is not None and not bias:
+            raise FaultError("the result has a bias, and neither projection has one.")
+        weight, right = torch.cat([first.weight, second.weight]), torch.cat(parts, dim=-1)
+        mistakes = {
+            "the second projection comes first.": torch.cat(parts[::-1], dim=-1),
+            "the biases are missing; stack them.": x @ weight.T,
+        }
+        if bias and stacked.bias is not None and stacked.bias.shape == right.shape[-1:]:
+            mistakes |= _left_fresh(x, weight, torch.cat([first.bias, second.bias]), stacked)
+        what = f"for {width} inputs and {sizes[0]} + {sizes[1]} outputs, the output"
+        compare(_call_for(case, stacked, x), right, what, mistakes)
+
+
+def _call_for(case: str, function: Code, *args: Any) -> Any:
+    """Call what the reader wrote; where it raises, say for which projections, and what to mind."""
     try:
-        call(function, [torch.ones(B, T, 2) for _ in range(2)], torch.ones(4, 4))
-    except FaultError:
-        return fault
-    return FaultError(
-        "w_o is cut into pieces of the wrong size. There are H pieces, and each has D_head rows: w_o.split(D_head), or w_o.chunk(H)."
-    )
+        return call(function, *args)
+    except FaultError as fault:
+        said = str(fault).split("\n")[0].rstrip(".") + case
+        if case == ".":
+            said += " A weight is (out, in): stack along dim=0, for a layer of as many rows."
+        raise FaultError(said) from fault
 
 
-def _inputs() -> tuple[Tensor, Tensor, Tensor, list[tuple[Tensor, ...]], Tensor, Tensor]:
-    """Query, key, value, the projections of each head, the last projection and its bias."""
-    draw = normal(4)
-    heads = [tuple(draw(width, D_HEAD) for width in (D, KDIM, VDIM)) for _ in range(H)]
-    return draw(B, T, D), draw(B, S, KDIM), draw(B, S, VDIM), heads, draw(D, D), draw(D)
+def _left_fresh(x: Tensor, weight: Tensor, bias: Tensor, stacked: nn.Linear) -> dict[str, Tensor]:
+    """What comes out where a part of the new layer was left as it was drawn."""
+    fresh = "the {} is still the one that the new nn.Linear was made with; copy yours into it."
+    wrong = {fresh.format("bias"): x @ weight.T + stacked.bias}
+    if stacked.weight.shape == weight.shape:
+        wrong[fresh.format("weight")] = x @ stacked.weight.T + bias
+        wrong["neither weight nor bias is copied into the new nn.Linear."] = stacked(x)
+    return wrong
 
 
-def _project(query: Tensor, key: Tensor, value: Tensor, head: tuple[Tensor, ...]) -> list[Tensor]:
-    return [x @ w for x, w in zip((query, key, value), head, strict=True)]
+LAYERS = {
+    "a right layer": (split, join, "none"),
+    "a right layer that rounds each token its own way": (split, _joined_roughly, "none"),
+    "a layer that only splits by view alone": (unswapped, join, "split"),
+    "a layer that only joins by view alone": (split, unswapped_join, "join"),
+    "a layer that splits and joins by view alone": (unswapped, unswapped_join, "both"),
+}
+HINTS = {
+    "none": "Sums of floats differ in the last digit, so compare with torch.allclose; and a right "
+    "layer answers each token's own question, from all of the text.",
+    "split": "In it the first of four outputs answers the questions of tokens 0 and 2.",
+    "join": "In it the first of four outputs answers the questions of tokens 0 and 1.",
+    "both": "In it every output answers its own question; but from how much of the text?",
+}
 
 
-def _matrices(result: Any) -> tuple[list[tuple[Tensor, Tensor, Tensor]], Tensor]:
-    """The heads and the last projection of the game, once their shapes are right."""
-    require_parts(result, 2, "two things: the heads and w_o")
-    heads, w_o = result
-    if not isinstance(w_o, Tensor):
-        raise FaultError(f"w_o should be a tensor of shape (12, 12); got {type(w_o).__name__}.")
-    require_parts(heads, 2, "two heads")
-    triples = []
-    for h, head in enumerate(heads):
-        require_parts(head, 3, f"three matrices for head {h}: w_q, w_k and w_v")
-        if not all(isinstance(matrix, Tensor) and matrix.dim() == 2 for matrix in head):
-            raise FaultError(f"each of the three matrices of head {h} should be a 2-d tensor.")
-        w_q, w_k, w_v = (matrix.detach().to(w_o.dtype) for matrix in head)
-        if (w_q.shape[0], w_k.shape, w_v.shape[0]) != (12, (6, w_q.shape[-1]), 6):
-            shapes = ", ".join(str(tuple(w.shape)) for w in (w_q, w_k, w_v))
-            raise FaultError(f"the matrices of head {h} have the shapes {shapes}; expected (12, D_head), (6, D_head) and (6, D_value).")
-        triples.append((w_q, w_k, w_v))
-    joined = sum(w_v.shape[1] for _, _, w_v in triples)
-    if tuple(w_o.shape) != (joined, 12):
-        raise FaultError(f"w_o has shape {tuple(w_o.shape)}; expected ({joined}, 12).")
-    return triples, w_o.detach()
+@check
+def missing_transpose(function: Code) -> None:
+    """Check a test: ``function(layer)`` says which transpose is missing in the layer.
+
+    ``layer(query, text)`` is attention, (B, T, 8) and (B, S, 8) to (B, T, 8), with two heads and no
+    mask. The answers are "none", "split", "join" and "both".
+    """
+    for seed in range(3):
+        for what, (cut, glue, right) in LAYERS.items():
+            found = call(function, _layer(seed, cut, glue))
+            if not isinstance(found, str) or found not in HINTS:
+                raise FaultError(f"the result should be one of {', '.join(HINTS)}; got {found!r}.")
+            if found != right:
+                raise FaultError(f"of {what} your test says {found!r}. {HINTS[right]}")
 
 
-def _wrong_outputs(outputs: list[Tensor], w_o: Tensor, b_o: Tensor) -> dict[str, Tensor]:
-    """Mistakes on the way from the heads, H times (B, T, D_head), to the output (B, T, D)."""
-    joined = torch.cat(outputs, dim=-1)
-    mixed = {
-        STRIDED: torch.stack(outputs, -1).flatten(2),
-        UNSWAPPED: torch.stack(outputs).reshape(B, T, D),
-    } | wrong_orders(torch.stack(outputs), 0, lambda heads: torch.cat(heads.unbind(), dim=-1))
-    block = w_o[: outputs[0].shape[-1]]
-    return wrong_projections(joined, w_o, b_o) | {
-        "the last projection is missing; only its bias is added.": joined + b_o,
-        "the last head is joined with itself; join all heads.": torch.cat(outputs[-1:] * len(outputs), dim=-1) @ w_o + b_o,
-        "every head goes through the rows of head 0 of w_o.": sum(o @ block for o in outputs) + b_o,
-        "the bias b_o is added for each head; add it once.": joined @ w_o + H * b_o,
-        **{said: wrong @ w_o + b_o for said, wrong in mixed.items()},
+def _layer(seed: int, cut: Split, glue: Join, D: int = 8, H: int = 2) -> Callable[..., Tensor]:
+    """Attention with random weights, in the dtype of what it is given."""
+    weights = normal(seed)(4, D, D) / D**0.5
+
+    def layer(query: Tensor, text: Tensor) -> Tensor:
+        w_q, w_k, w_v, w_o = weights.to(query)
+        q, k, v = cut(query @ w_q, H), cut(text @ w_k, H), cut(text @ w_v, H)
+        return glue(soft(q @ k.mT / (D / H) ** 0.5) @ v) @ w_o
+
+    return layer
+
+
+@check
+def efficient_layer(function: Code) -> None:
+    """Check ``function(x, in_weight, in_bias, out_weight, out_bias, num_heads, blocked)``: a layer.
+
+    Self-attention of ``x`` (B, T, D) to (B, T, D), its weights packed as in PyTorch's layer:
+    ``in_weight`` (3 * D, D) and ``in_bias`` (3 * D,) for query, key, value; ``out_weight`` (D, D).
+    ``blocked`` (B, T), bool, is True for the keys that are padding; each sequence has others.
+    """
+    draw = normal(0)
+    B, T, H, D = 2, 5, 2, 6
+    x, w_in, b_in = draw(B, T, D), draw(3 * D, D) / 2, draw(3 * D)
+    w_out, b_out = draw(D, D), draw(D)
+    blocked = torch.tensor([[False, False, False, True, True], [False, False, False, False, True]])
+    allowed = ~blocked.view(B, 1, 1, T)
+    parts = list((x @ w_in.T + b_in).chunk(3, dim=-1))  # (B, T, D) each
+
+    def finish(heads: Tensor) -> Tensor:
+        return join(heads) @ w_out.T + b_out
+
+    def heads(parts: list[Tensor] = parts, cut: Split = split) -> Tensor:
+        q, k, v = (cut(part, H) for part in parts)
+        return soft(q @ k.mT / (D / H) ** 0.5, allowed) @ v  # (B, H, T, D_head)
+
+    mixed, both_mixed = unswapped_join(heads()), unswapped_join(heads(cut=unswapped))
+    mistakes = {
+        "the heads are joined without a transpose.": mixed @ w_out.T + b_out,
+        "the heads are split and joined without a transpose.": both_mixed @ w_out.T + b_out,
+        "the biases of query, key and value are missing.": finish(heads(list((x @ w_in.T).chunk(3, dim=-1)))),
+    } | {said: finish(heads(cut=cut)) for said, cut in WRONG_SPLITS.items()}
+    mistakes |= _wrong_packing(lambda parts: finish(heads(parts)), x, w_in, b_in, H)
+    whole = [part.unsqueeze(1) for part in parts]  # (B, 1, T, D) each
+    for said, width in (
+        ("the heads are not split: this is one head of width D.", D),
+        ("the heads are not split: this is one head of width D, scaled as a narrow one.", D // H),
+    ):
+        scores = whole[0] @ whole[1].mT / width**0.5
+        mistakes[said] = finish(soft(scores, allowed) @ whole[2])
+    q, k, v = (split(part, H) for part in parts)
+    scores = q @ k.mT / (D / H) ** 0.5
+    mistakes |= wrong_padding(scores, blocked, lambda weights: finish(weights @ v))
+    mistakes |= wrong_attention(q, k, v, allowed, "blocked", D, finish)
+    mistakes |= wrong_orders(heads(), 1, finish) | wrong_projections(join(heads()), w_out.T, b_out)
+    right, inputs = finish(heads()), (x, w_in, b_in, w_out, b_out, H, blocked)
+    try:
+        _compare_views(function, inputs, right, "the output", mistakes)
+    except FaultError as fault:
+        if "size of tensor" in str(fault):  # does it run with a mask that has all four axes?
+            compare(call(function, *inputs[:-1], ~allowed), right, f"{fault}; the output", {})
+            said = "blocked, (B, T), does not fit the scores, (B, H, T, T): it needs two axes more, "
+            raise FaultError(f"{said}(B, 1, 1, T).") from fault
+        raise
+
+
+def _wrong_packing(give: Callable[[list[Tensor]], Tensor], x: Tensor, w_in: Tensor, b_in: Tensor, H: int) -> dict[str, Tensor]:
+    """Take query, key and value from the wrong rows of the packed weights."""
+    packed = x @ w_in.T + b_in  # (B, T, 3 * D)
+    parts = packed.chunk(3, dim=-1)
+    names = ("query", "key", "value")
+    wrong = {
+        f"the packed order is query, key, value; yours is {', '.join(names[i] for i in order)}.": (
+            give([parts[order.index(n)] for n in range(3)])
+        )
+        for order in list(permutations(range(3)))[1:]
     }
+    by_head = packed.unflatten(-1, (H, 3, -1)).unbind(dim=-2)  # 3 times (B, T, H, D_head)
+    said = "the rows are read head by head; PyTorch packs all of query, then all of key, of value."
+    wrong[said] = give([part.flatten(-2) for part in by_head])
+    straight = [x @ w + b for w, b in zip(w_in.chunk(3), b_in.chunk(3), strict=True)]
+    wrong["the packed weights are not transposed; nn.Linear computes x @ weight.T."] = give(straight)
+    return wrong
+
+
+def _compare_views(
+    function: Code,
+    inputs: Sequence[Any],
+    right: Tensor,
+    what: str,
+    mistakes: Mapping[str, Tensor],
+) -> None:
+    """Call the function and compare; where ``view`` raises, say what is wrong in its place.
+
+    What its error advises, ``reshape``, tells whether a transpose is missing or one copy needed.
+    """
+    try:
+        got = call(function, *inputs)
+    except FaultError as fault:
+        if "view size is not compatible" not in str(fault):
+            raise
+        with _ViewCopies():
+            got = call(function, *inputs)
+        try:
+            compare(got, right, what, mistakes)
+        except FaultError as mistake:
+            if "heads" in str(mistake) and "transpose" in str(mistake):
+                raise FaultError(f"view stops, and reshape, which its error advises, would only hide why: {mistake}") from mistake
+            raise fault from mistake  # something else is wrong besides; view's error comes first
+        said = "view cannot merge axes after a transpose; here reshape or flatten is right."
+        raise FaultError(said) from fault
+    compare(got, right, what, mistakes)
+
+
+class _ViewCopies(TorchFunctionMode):
+    """Let ``view`` do what its error advises: copy where it must."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return (Tensor.reshape if func is Tensor.view else func)(*args, **(kwargs or {}))

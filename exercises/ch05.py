@@ -1,264 +1,195 @@
-"""Checks of chapter 5: splitting heads, stacking projections, a test for mistakes, the layer.
+"""Checks of the masks chapter. In every mask that a reader makes or gets, True means allowed.
 
-Shapes: B sequences, T tokens, H heads, D = H * D_head.
+Shapes: B sequences, H heads, T queries, S keys.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from itertools import permutations
-from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
+from torch import Tensor
+from utils.attention import scaled_dot_product_attention
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal
-from exercises.mistakes import (
-    WRONG_SPLITS,
-    Split,
-    join,
-    soft,
-    split,
-    unswapped,
-    unswapped_join,
-    wrong_attention,
-    wrong_orders,
-    wrong_padding,
-    wrong_projections,
-)
+from exercises.exercise import Case, Cases, Code, FaultError, call, compare, exercise, nan_within, normal
+from exercises.mistakes import turned, wrong_masks, wrong_softmax
 
-Join = Callable[[Tensor], Tensor]
-
-
-def _joined_roughly(x: Tensor) -> Tensor:
-    """Join as ``join`` does, the first token off by one unit in the last place, as sums may be."""
-    joined = join(x)
-    first = torch.arange(joined.shape[-2]).eq(0).to(joined)[:, None]
-    return joined * (1 + torch.finfo(joined.dtype).eps * first)
+TURNED = turned("allowed")
 
 
 @exercise
-def split_heads() -> Cases:
-    """Check ``function(x, num_heads)``: (…, T, D) to (…, H, T, D_head), with any leading axes.
+def causal_padding_mask() -> Cases:
+    """Check ``function(lengths, T)``: (B,) int64 and T to a (B, T, T) bool, True = may attend.
 
-    Head h takes the D_head columns from h * D_head on, of every token.
+    The last ``lengths[b]`` tokens of text ``b`` are words; no query sees a key that lies ahead.
     """
-    for shape, H in [((3, 4), 2), ((2, 5, 12), 3), ((2, 3, 4, 6), 1), ((2, 3, 4, 6), 6)]:
-        x = torch.arange(1.0, 1 + math.prod(shape)).view(shape)
-        right = split(x, H)
-        mistakes = {said: wrong(x, H) for said, wrong in WRONG_SPLITS.items()}
-        mistakes |= wrong_orders(right, -3)
-        cut = x.unflatten(-1, (H, -1))  # (..., T, H, D_head)
-        swapped = "the last two axes are swapped; count from the end: tokens and heads are -3 and -2."
-        mistakes[swapped] = cut.transpose(-1, -2)
-        mistakes["the head axis stands behind the token axis; swap them."] = right.transpose(-3, -2)
-        try:
-            yield Case((x, H), right, mistakes, f"for x of shape {shape}, the result")
-        except FaultError as fault:
-            if not fault.__cause__:
-                raise
-            more = "There may be any number of axes in front: *lead, T, D = x.shape."
-            raise FaultError(f"for x of shape {shape}, {str(fault).rstrip('.')}. {more}") from fault
-
-
-@check
-def stack_projections(function: Code) -> None:
-    """Check ``function(first, second)``: two ``nn.Linear`` of the same input become one.
-
-    Its output is that of the first and then that of the second, side by side. Where neither has a
-    bias, the result has none.
-    """
-    torch.manual_seed(0)
-    for width, sizes, bias in [(4, (2, 2), True), (4, (2, 3), True), (3, (3, 3), False)]:
-        first, second = (nn.Linear(width, size, bias=bias) for size in sizes)
-        x = torch.randn(2, 5, width)  # (B, T, D)
-        parts = [first(x), second(x)]
-        case = "." if len(set(sizes)) == 1 else ", where the two give {} and {} numbers."
-        case = case.format(*sizes) if bias else ", where neither projection has a bias."
-        stacked = _call_for(case, function, first, second)
-        if not isinstance(stacked, nn.Linear):
-            raise FaultError(f"the result should be an nn.Linear; got {type(stacked).__name__}.")
-        if stacked.bias is not None and not bias:
-            raise FaultError("the result has a bias, and neither projection has one.")
-        weight, right = torch.cat([first.weight, second.weight]), torch.cat(parts, dim=-1)
-        mistakes = {
-            "the second projection comes first.": torch.cat(parts[::-1], dim=-1),
-            "the biases are missing; stack them.": x @ weight.T,
+    for lengths, T in [([1, 3, 2], 3), ([2, 4, 1, 3], 4), ([4, 2], 5)]:
+        place, count = torch.arange(T), torch.tensor(lengths).unsqueeze(-1)
+        words, causal = place >= T - count, torch.ones(T, T, dtype=torch.bool).tril()  # (B, T), (T, T)
+        keys, too_long, too_short = (x.unsqueeze(1) for x in (words, place >= T - count - 1, place > T - count))
+        right = torch.stack([row & causal for row in words])
+        wrong = {
+            TURNED: ~right,
+            "only the padding is turned round: True means may attend.": ~keys & causal,
+            "only the causal part is turned round: True means may attend.": keys & ~causal,
+            "your mask allows what one of the two allows; both have to allow it.": keys | causal,
+            "your padding blocks its queries; it has to block its keys.": words.unsqueeze(2) & causal,
+            "your mask has no causal part, and one axis too few.": words,
+            "your mask has no causal part.": keys.expand_as(right),
+            "your mask has no padding part, and no axis of texts.": causal,
+            "your mask has no padding part.": causal.expand_as(right),
+            "your mask allows the later keys instead of the earlier ones.": keys & causal.mT,
+            "your mask keeps a query from its own key.": keys & causal.tril(-1),
+            "your mask lets a query see one key too far ahead.": keys & ~causal.mT.triu(2),
+            "your mask allows one key too many: keys count from 0.": too_long & causal,
+            "your mask blocks the first word: keys count from 0.": too_short & causal,
+            "your mask allows the first keys; the words stand last.": keys.flip(-1) & causal,
         }
-        if bias and stacked.bias is not None and stacked.bias.shape == right.shape[-1:]:
-            mistakes |= _left_fresh(x, weight, torch.cat([first.bias, second.bias]), stacked)
-        what = f"for {width} inputs and {sizes[0]} + {sizes[1]} outputs, the output"
-        compare(_call_for(case, stacked, x), right, what, mistakes)
+        if len(lengths) == T:  # they broadcast, text by query
+            wrong["your lengths lack the axis of the queries: (B, 1, T), then &."] = words & causal
+        yield Case((torch.tensor(lengths), T), right, wrong, f"the mask for the lengths {lengths}")
 
 
-def _call_for(case: str, function: Code, *args: Any) -> Any:
-    """Call what the reader wrote; where it raises, say for which projections, and what to mind."""
-    try:
-        return call(function, *args)
-    except FaultError as fault:
-        said = str(fault).split("\n")[0].rstrip(".") + case
-        if case == ".":
-            said += " A weight is (out, in): stack along dim=0, for a layer of as many rows."
-        raise FaultError(said) from fault
+@exercise
+def causal_mask() -> Cases:
+    """Check ``function(T, S)``: numbers of queries and keys, T <= S, to a (T, S) bool.
 
-
-def _left_fresh(x: Tensor, weight: Tensor, bias: Tensor, stacked: nn.Linear) -> dict[str, Tensor]:
-    """What comes out where a part of the new layer was left as it was drawn."""
-    fresh = "the {} is still the one that the new nn.Linear was made with; copy yours into it."
-    wrong = {fresh.format("bias"): x @ weight.T + stacked.bias}
-    if stacked.weight.shape == weight.shape:
-        wrong[fresh.format("weight")] = x @ stacked.weight.T + bias
-        wrong["neither weight nor bias is copied into the new nn.Linear."] = stacked(x)
-    return wrong
-
-
-LAYERS = {
-    "a right layer": (split, join, "none"),
-    "a right layer that rounds each token its own way": (split, _joined_roughly, "none"),
-    "a layer that only splits by view alone": (unswapped, join, "split"),
-    "a layer that only joins by view alone": (split, unswapped_join, "join"),
-    "a layer that splits and joins by view alone": (unswapped, unswapped_join, "both"),
-}
-HINTS = {
-    "none": "Sums of floats differ in the last digit, so compare with torch.allclose; and a right "
-    "layer answers each token's own question, from all of the text.",
-    "split": "In it the first of four outputs answers the questions of tokens 0 and 2.",
-    "join": "In it the first of four outputs answers the questions of tokens 0 and 1.",
-    "both": "In it every output answers its own question; but from how much of the text?",
-}
-
-
-@check
-def missing_transpose(function: Code) -> None:
-    """Check a test: ``function(layer)`` says which transpose is missing in the layer.
-
-    ``layer(query, text)`` is attention, (B, T, 8) and (B, S, 8) to (B, T, 8), with two heads and no
-    mask. The answers are "none", "split", "join" and "both".
+    The queries are the last of the S tokens: query ``t`` may attend to keys ``0 … S - T + t``.
     """
-    for seed in range(3):
-        for what, (cut, glue, right) in LAYERS.items():
-            found = call(function, _layer(seed, cut, glue))
-            if not isinstance(found, str) or found not in HINTS:
-                raise FaultError(f"the result should be one of {', '.join(HINTS)}; got {found!r}.")
-            if found != right:
-                raise FaultError(f"of {what} your test says {found!r}. {HINTS[right]}")
+    for T, S in [(3, 5), (1, 4), (4, 4)]:
+        right, ones = torch.tensor([[s <= S - T + t for s in range(S)] for t in range(T)]), torch.ones(T, S, dtype=torch.bool)
+        wrong = {
+            TURNED: ~right,
+            "your mask starts at key 0, as tril and is_causal do; the queries stand last.": ones.tril(),
+            "your mask allows the later keys instead of the earlier ones.": ones.triu(S - T),
+            "your mask keeps a query from its own key.": ones.tril(S - T - 1),
+            "your mask lets a query see one key too far ahead.": ones.tril(S - T + 1),
+            "your shift has the wrong sign: it is S - T, not T - S.": ones.tril(T - S),
+            "the axes are swapped: (S, T) instead of (T, S).": right.T,
+            "your mask allows every key, also those that lie ahead.": ones,
+            "your mask has a row for each key; there are T queries, the last ones.": torch.ones(S, S, dtype=torch.bool).tril(),
+        }
+        yield Case((T, S), right, wrong, f"the mask for {T} queries and {S} keys")
 
 
-def _layer(seed: int, cut: Split, glue: Join, D: int = 8, H: int = 2) -> Callable[..., Tensor]:
-    """Attention with random weights, in the dtype of what it is given."""
-    weights = normal(seed)(4, D, D) / D**0.5
+@exercise
+def masked_softmax() -> Cases:
+    """Check ``function(scores, allowed)``: (B, T, S) floating and bool, to weights (B, T, S).
 
-    def layer(query: Tensor, text: Tensor) -> Tensor:
-        w_q, w_k, w_v, w_o = weights.to(query)
-        q, k, v = cut(query @ w_q, H), cut(text @ w_k, H), cut(text @ w_v, H)
-        return glue(soft(q @ k.mT / (D / H) ** 0.5) @ v) @ w_o
-
-    return layer
-
-
-@check
-def efficient_layer(function: Code) -> None:
-    """Check ``function(x, in_weight, in_bias, out_weight, out_bias, num_heads, blocked)``: a layer.
-
-    Self-attention of ``x`` (B, T, D) to (B, T, D), its weights packed as in PyTorch's layer:
-    ``in_weight`` (3 * D, D) and ``in_bias`` (3 * D,) for query, key, value; ``out_weight`` (D, D).
-    ``blocked`` (B, T), bool, is True for the keys that are padding; each sequence has others.
+    Each row sums to one; where nothing is allowed, weights and gradient are 0, in float16 too.
     """
-    draw = normal(0)
-    B, T, H, D = 2, 5, 2, 6
-    x, w_in, b_in = draw(B, T, D), draw(3 * D, D) / 2, draw(3 * D)
-    w_out, b_out = draw(D, D), draw(D)
-    blocked = torch.tensor([[False, False, False, True, True], [False, False, False, False, True]])
-    allowed = ~blocked.view(B, 1, 1, T)
-    parts = list((x @ w_in.T + b_in).chunk(3, dim=-1))  # (B, T, D) each
-
-    def finish(heads: Tensor) -> Tensor:
-        return join(heads) @ w_out.T + b_out
-
-    def heads(parts: list[Tensor] = parts, cut: Split = split) -> Tensor:
-        q, k, v = (cut(part, H) for part in parts)
-        return soft(q @ k.mT / (D / H) ** 0.5, allowed) @ v  # (B, H, T, D_head)
-
-    mixed, both_mixed = unswapped_join(heads()), unswapped_join(heads(cut=unswapped))
-    mistakes = {
-        "the heads are joined without a transpose.": mixed @ w_out.T + b_out,
-        "the heads are split and joined without a transpose.": both_mixed @ w_out.T + b_out,
-        "the biases of query, key and value are missing.": finish(heads(list((x @ w_in.T).chunk(3, dim=-1)))),
-    } | {said: finish(heads(cut=cut)) for said, cut in WRONG_SPLITS.items()}
-    mistakes |= _wrong_packing(lambda parts: finish(heads(parts)), x, w_in, b_in, H)
-    whole = [part.unsqueeze(1) for part in parts]  # (B, 1, T, D) each
-    for said, width in (
-        ("the heads are not split: this is one head of width D.", D),
-        ("the heads are not split: this is one head of width D, scaled as a narrow one.", D // H),
-    ):
-        scores = whole[0] @ whole[1].mT / width**0.5
-        mistakes[said] = finish(soft(scores, allowed) @ whole[2])
-    q, k, v = (split(part, H) for part in parts)
-    scores = q @ k.mT / (D / H) ** 0.5
-    mistakes |= wrong_padding(scores, blocked, lambda weights: finish(weights @ v))
-    mistakes |= wrong_attention(q, k, v, allowed, "blocked", D, finish)
-    mistakes |= wrong_orders(heads(), 1, finish) | wrong_projections(join(heads()), w_out.T, b_out)
-    right, inputs = finish(heads()), (x, w_in, b_in, w_out, b_out, H, blocked)
-    try:
-        _compare_views(function, inputs, right, "the output", mistakes)
-    except FaultError as fault:
-        if "size of tensor" in str(fault):  # does it run with a mask that has all four axes?
-            compare(call(function, *inputs[:-1], ~allowed), right, f"{fault}; the output", {})
-            said = "blocked, (B, T), does not fit the scores, (B, H, T, T): it needs two axes more, "
-            raise FaultError(f"{said}(B, 1, 1, T).") from fault
-        raise
+    allowed = torch.tensor([[[1, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 1]]] * 2).bool()  # (B, T, S)
+    scores, some_empty = normal(0)(2, 3, 4), allowed.clone()
+    some_empty[1, 0] = False
+    yield from _softmax(scores, allowed, "the result")
+    yield from _softmax(90 + 9 * scores, allowed, "the result for scores around 90")
+    yield from _softmax(scores.masked_fill(~allowed, 200.0), allowed, "the result for scores of 200")
+    yield from _softmax(scores, some_empty, "the result where one row is empty")
+    yield from _softmax(torch.full_like(scores, -3e38), some_empty, "the result for scores of -3e38")
+    yield from _softmax(scores.half(), some_empty, "the result in float16", atol=2e-3)
 
 
-def _wrong_packing(give: Callable[[list[Tensor]], Tensor], x: Tensor, w_in: Tensor, b_in: Tensor, H: int) -> dict[str, Tensor]:
-    """Take query, key and value from the wrong rows of the packed weights."""
-    packed = x @ w_in.T + b_in  # (B, T, 3 * D)
-    parts = packed.chunk(3, dim=-1)
-    names = ("query", "key", "value")
+def _softmax(scores: Tensor, allowed: Tensor, what: str, atol: float = 1e-5) -> Cases:
+    given = scores.clone().requires_grad_()
+    blocked, empty = given.double().masked_fill(~allowed, -math.inf), ~allowed.any(-1, keepdim=True)  # (B, T, S), (B, T, 1)
+    powers = (blocked - scores.amax(-1, keepdim=True)).exp()
+    right = powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1.0)  # never 0 / 0
+    finite = given.double().masked_fill(~allowed, -100.0).softmax(-1)
     wrong = {
-        f"the packed order is query, key, value; yours is {', '.join(names[i] for i in order)}.": (
-            give([parts[order.index(n)] for n in range(3)])
-        )
-        for order in list(permutations(range(3)))[1:]
+        "you fill with a finite number; allowed scores may be lower: use -inf.": finite * allowed,
+        "blocked keys get weight where scores are low: fill with -inf.": finite * ~empty,
+        "the empty row is NaN: its weights have no sum to divide by, and 0 / 0 is NaN.": blocked.softmax(-1),
+        "the empty row attends to all keys alike, not to none.": right + empty * 0.25,
+        "the empty row keeps its weights; set it to 0.": right + empty * scores.softmax(-1),
+        "all is NaN, as 0 times -inf is, or a fill with +inf: fill with -inf.": right * math.nan,
+        "the mask is added as 0 and 1; fill with -inf.": (given.double() + allowed).softmax(-1),
     }
-    by_head = packed.unflatten(-1, (H, 3, -1)).unbind(dim=-2)  # 3 times (B, T, H, D_head)
-    said = "the rows are read head by head; PyTorch packs all of query, then all of key, of value."
-    wrong[said] = give([part.flatten(-2) for part in by_head])
-    straight = [x @ w + b for w, b in zip(w_in.chunk(3), b_in.chunk(3), strict=True)]
-    wrong["the packed weights are not transposed; nn.Linear computes x @ weight.T."] = give(straight)
-    return wrong
+    wrong |= wrong_masks(given.double(), allowed, "allowed") | wrong_softmax(given.double(), allowed)
+    if not (scores.softmax(-1) * allowed).any():  # a softmax leaves nothing to what is allowed
+        late = "you mask after the softmax and divide by the new sum; where a blocked score is far "
+        late += "larger, that sum is 0: block before the softmax."
+        none = "rows with allowed keys are all 0: block before the softmax, not after it."
+        wrong = {late: right * math.nan, none: right * 0} | wrong
+    got = yield Case((given, allowed), right, wrong, what, atol=atol)
+    (gradient,) = torch.autograd.grad((right * torch.arange(4)).sum(), given, retain_graph=True)
+    total = (got.double() * torch.arange(4)).sum()
+    (mine,) = call(torch.autograd.grad, total, given, retain_graph=True)
+    if mine.isnan().any():
+        raise FaultError(f"{what} is right, but the gradient that reaches the scores is NaN.")
+    compare(mine, gradient, f"the gradient through {what}", atol=5 * atol)
+    if step := nan_within(total, given):
+        said = f"{what} is right, but on the way back {step} gives NaN. Your fill stops it; a scale"
+        raise FaultError(said + " learned between the two would get it. No row may become NaN.")
 
 
-def _compare_views(
-    function: Code,
-    inputs: Sequence[Any],
-    right: Tensor,
-    what: str,
-    mistakes: Mapping[str, Tensor],
-) -> None:
-    """Call the function and compare; where ``view`` raises, say what is wrong in its place.
+def _moved(attend: Code, x: Tensor, change: Code) -> Tensor:
+    """Say which outputs move (T, T) when ``change(x, other)`` says what is query, key and value.
 
-    What its error advises, ``reshape``, tells whether a transpose is missing or one copy needed.
+    Token ``j`` of ``other`` is another than in ``x``.
     """
-    try:
-        got = call(function, *inputs)
-    except FaultError as fault:
-        if "view size is not compatible" not in str(fault):
-            raise
-        with _ViewCopies():
-            got = call(function, *inputs)
-        try:
-            compare(got, right, what, mistakes)
-        except FaultError as mistake:
-            if "heads" in str(mistake) and "transpose" in str(mistake):
-                raise FaultError(f"view stops, and reshape, which its error advises, would only hide why: {mistake}") from mistake
-            raise fault from mistake  # something else is wrong besides; view's error comes first
-        said = "view cannot merge axes after a transpose; here reshape or flatten is right."
-        raise FaultError(said) from fault
-    compare(got, right, what, mistakes)
+    before, columns = attend(x, x, x), []
+    for j in range(len(x)):
+        other = x.clone()
+        other[j] = normal(j)(x.shape[1], dtype=x.dtype)
+        columns.append((attend(*change(x, other)) != before).any(-1))
+    return torch.stack(columns, dim=-1)
 
 
-class _ViewCopies(TorchFunctionMode):
-    """Let ``view`` do what its error advises: copy where it must."""
+def _add(x: Tensor, other: Tensor, what: float) -> Tensor:
+    """Add a number to every coordinate of the token in which the two differ."""
+    return x + what * (other != x).any(-1, keepdim=True)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return (Tensor.reshape if func is Tensor.view else func)(*args, **(kwargs or {}))
+
+NOT_RANDOM = "you add the same number to every coordinate, and the function that subtracts the mean does not notice; "
+TO_NAN = "you change the token to NaN, and 0 times NaN is NaN: it is heard where it is blocked; "
+CHANGES: dict[str, Code] = {
+    "your change also changes the query; give the queries as they were.": lambda x, other: [other] * 3,
+    "you change the key only; change the value too.": lambda x, other: (x, other, x),
+    "you change x itself, and the changes pile up; change a copy.": lambda x, other: [x.copy_(other)] * 3,
+    NOT_RANDOM + "change the token to a random vector.": lambda x, other: (x, *[_add(x, other, 1)] * 2),
+    TO_NAN + "change it to a random vector.": lambda x, other: (
+        x,
+        *[x.masked_fill((other != x).any(-1, keepdim=True), math.nan)] * 2,
+    ),
+}
+
+
+@exercise
+def leaks_and_walls() -> Cases:
+    """Check ``function(attend, x, meant)``: to (leaks, walls), two counts of pairs (t, j).
+
+    ``attend(query, key, value)`` gives outputs (T, D) for x of shape (T, D); ``meant`` is a (T, T)
+    bool, True = may attend. A leak is a pair that was not meant and yet moves, a wall the contrary.
+    """
+    T, D = 4, 8
+    ones = torch.ones(T, T, dtype=torch.bool)
+    causal = ones.tril()
+    x = (8 * normal(3)(T, D, dtype=torch.float64)).round() / 8  # so that a mean has no rounding
+    masks = {
+        "the right mask": causal,
+        "no mask": None,
+        "a mask turned round": ~causal,
+        "a mask of floats": causal.to(x.dtype),
+        "a mask that also blocks each query's own key": ones.tril(-1),
+        "a mask that shows one key too many": ones.tril(1),
+        "the right mask, where each token's mean is subtracted": causal,
+    }
+    for name, mask in masks.items():
+
+        def attend(*qkv: Tensor, mask: Tensor | None = mask, centred: bool = "mean" in name) -> Tensor:
+            q, k, v = (y - y.mean(-1, keepdim=True) if centred else y for y in qkv)
+            return scaled_dot_product_attention(q, k, v, mask)[0]
+
+        def counts(used: Tensor) -> tuple[int, int]:
+            return int((used & ~causal).sum()), int((causal & ~used).sum())
+
+        used = mask if mask is not None and mask.dtype == torch.bool else ones
+        leaks, walls = counts(used)
+        wrong = {
+            "leaks and walls are exchanged.": (walls, leaks),
+            "your rows and columns are exchanged: row t is output t.": counts(used.T),
+            "you count all pairs that move or do not, not those that were meant otherwise.": (int(used.sum()), int((~used).sum())),
+            "you give both together; count leaks and walls apart.": (leaks + walls,) * 2,
+            "these are shares; count the pairs.": (leaks / T**2, walls / T**2),
+        }
+        wrong |= {said: counts(_moved(attend, x.clone(), how)) for said, how in CHANGES.items()}
+        what = tuple(f"the number of {of} of {name}" for of in ("leaks", "walls"))
+        yield Case((attend, x, causal), (leaks, walls), wrong, what, "two counts, of the leaks and of the walls")

@@ -1,221 +1,213 @@
-"""Checks of chapter 7: equivariance, the sinusoidal table, its shift, rotary, ALiBi's bias."""
+"""Checks of chapter 7: the classifier's size, a mean as a layer, even weights, near-duplicates."""
 
-import numpy as np
+import operator
+from collections.abc import Sequence
+from typing import Any
+
 import torch
-from torch import Tensor
-from utils.positions import ALiBi, RotaryPositionalEncoding, SinusoidalPositionalEncoding
+from torch import Tensor, nn
+from utils.attention import MultiHeadAttention
+from utils.classifier import TextClassifier
+from utils.fast import FastMultiHeadAttention
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal
-
-
-@check
-def is_equivariant(function: Code) -> None:
-    """Check a test of permutation equivariance.
-
-    ``function(tested)`` says, True or False, whether ``tested``, from (T, D) to (T, D), gives the
-    same outputs in the new order when the tokens are put in another order.
-    """
-    cases = [
-        (lambda x: 2 * x, True, "doubling every token is equivariant: its outputs move with the "
-         "tokens. Compare with the old outputs in the new order."),
-        (_attend, True, "attention is equivariant, but for the last bits of a float: leave room "
-         "for rounding."),
-        (lambda x: x + torch.arange(len(x)).unsqueeze(-1), False, "tokens with their positions "
-         "added are not equivariant; you say they are."),
-        (lambda x: _attend(x, -_gaps(x).abs()), False, "attention with ALiBi is not equivariant. "
-         "It looks so where you only read backwards: try other orders."),
-        (lambda x: x + x.roll(1, 0), False, "a token plus the one before it is not equivariant. "
-         "It looks so where the tokens only move round in a circle: try other orders."),
-        (lambda x: torch.cat([x[:-1], 2 * x[-1:]]), False, "doubling the last token is not "
-         "equivariant. It looks so where your orders leave that token in its place."),
-        (lambda x: torch.cat([2 * x[:1], x[1:]]), False, "doubling the first token is not "
-         "equivariant. It looks so where your orders leave that token in its place."),
-        (lambda x: _attend(x, torch.where(_gaps(x) < 0, -torch.inf, 0.0)), False, "attention "
-         "under a causal mask is not equivariant: its first token sees only itself."),
-    ]  # fmt: skip
-    for tested, expected, said in cases:
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            got = call(function, tested)
-        if not isinstance(got, bool | np.bool_) and not (isinstance(got, Tensor) and got.numel() == 1):
-            raise FaultError(f"return True or False; got {type(got).__name__}.")
-        if bool(got) != expected:
-            raise FaultError(said)
-
-
-@check
-def sinusoidal_table(function: Code) -> None:
-    """Check the table of the sinusoidal encoding.
-
-    ``function(length, embed_dim)`` returns (length, D): row t holds sin(t w_0), cos(t w_0),
-    sin(t w_1), …, with w_i = 10,000^(-2i/D). D is even.
-    """
-    for length, D in ((7, 6), (5, 8), (1, 2)):
-        t, i = torch.arange(length).view(-1, 1), torch.arange(0, D, 2)
-        expected = SinusoidalPositionalEncoding(D).table(length)  # (length, D)
-        halves = torch.cat([expected[:, 0::2], expected[:, 1::2]], dim=1)
-        mistakes = {
-            "count positions from 0, not from 1.": _table(t + 1, i / D, D),
-            "the exponent is 2i/D for pair i; you have i/D.": _table(t, i / (2 * D), D),
-            "sine and cosine share one frequency, that of their pair.": _no_pairs(t, D),
-            "sine and cosine have changed places.": _table(t, i / D, D, sine_first=False),
-            "all sines come first; they alternate with the cosines.": halves,
-            "the frequency is missing: every hand turns by 1 a step.": _table(t, 0 * i / D, D),
-        }
-        got = call(function, length, D)
-        _refuse_fast_hands(got, expected, _table(t, -i / D, D))
-        compare(got, expected, f"the table for D = {D}", mistakes, atol=1e-4)
-
-
-@check
-def shift_matrix(function: Code) -> None:
-    """Check the matrix that moves the sinusoidal encoding by n positions.
-
-    ``function(n, embed_dim)`` returns R of shape (D, D), D even, with R p_t = p_(t + n) for every
-    position t, where p_t is row t of the table.
-    """
-    for n, D in ((3, 8), (0, 2), (-2, 4)):
-        expected = _shift(n, D)
-        order = torch.arange(D).view(-1, 2).T.flatten()  # 0, 2, 4, …, 1, 3, 5, …
-        mistakes = {
-            "this moves by -n: are sines turned, or is it transposed?": _shift(-n, D),
-            "this moves by one position, whatever n is.": _shift(1, D),
-            "all blocks turn by the same angle; each pair has a frequency.": _shift(n, D, 0),
-            "the exponent is 2i/D for pair i; you have i/D.": _shift(n, D, 0.5),
-            "sine and cosine have changed places.": _shift(n, D, swap=True),
-            "sine and cosine have changed places, and a sign is wrong.": _shift(n, D, swap=True)
-            * torch.tensor([1, -1]).repeat(D // 2).unsqueeze(-1),
-            "this is for a table with all sines first; in a row they alternate with the cosines.": (expected[order][:, order]),
-            "no sines were found: each pair has a block of 2 by 2.": expected * torch.eye(D),
-        }
-        got = call(function, n, D)
-        if isinstance(got, Tensor) and got.shape == expected.shape and D > 2:
-            gap = (got.double() - expected).abs().max()
-            if 1e-4 < gap < 0.1 and torch.allclose(got[:2, :2].float(), expected[:2, :2], atol=0.01):
-                raise FaultError(
-                    "the fast hands are right and the slow ones only nearly: fitted to rows of the "
-                    "table, they need many rows in float64, since they hardly move."
-                )
-        compare(got, expected, f"the matrix for n = {n}", mistakes)
-
-
-@check
-def rotate_at(function: Code) -> None:
-    """Check the rotation of queries or keys, at any positions.
-
-    ``function(x, positions)`` takes x (..., T, D_head) and the positions of its rows (T,), and
-    returns x rotated, same shape: dimensions i and i + D_head / 2 are pair i, and the row at
-    position p turns by p times 10,000^(-2i/D_head).
-    """
-    x = normal(7)(2, 3, 9, 8)
-    rotary = RotaryPositionalEncoding(8)
-    positions = torch.tensor([5, 2, 8])
-    speeds = torch.arange(4) / 4
-    expected = rotary.rotate(x)[..., positions, :]  # (2, 3, 3, 8)
-    rows = x[..., positions, :]
-    order = torch.arange(8).view(4, 2).T.flatten()  # 0, 2, 4, 6, 1, 3, 5, 7
-    neighbours = rotary.rotate(x[..., order])[..., order.argsort()]
-    mistakes = {
-        "nothing is rotated.": rows,
-        "the positions are not used: the rows are rotated as if at 0, 1, 2.": rotary.rotate(rows),
-        "it is turned the wrong way.": 2 * rows * _cosines(positions) - expected,
-        "the pairs should be (i, i + D_head / 2), not (2i, 2i + 1).": neighbours[..., positions, :],
-        "these are the pairs (2i, 2i + 1), and joined they stand in another order than they came "
-        "in. Number i and number i + D_head / 2 are a pair, and each keeps its place.": _turn(rows[..., order], positions, speeds),
-        "the exponent is 2i/D_head for pair i; you have i/D_head.": _turn(rows, positions, speeds / 2),
-        "all pairs turn at one speed; each has its own.": _turn(rows, positions, 0 * speeds),
-        "positions count from 0: the row at position p turns by p.": _turn(rows, positions + 1, speeds),
-        "take the positions as they are given; you count from the first of them.": _turn(rows, positions - positions[0], speeds),
-        "take the positions as they are given; you count from the least of them.": _turn(rows, positions - positions.min(), speeds),
-        "sine and cosine have changed places.": _turn(rows, positions, speeds, swap=True),
-        "one sign is wrong: turned are first * cos - second * sin and first * sin + second * cos.": _turn(rows, positions, speeds, sign=-1),
-    }
-    got = call(function, rows.clone(), positions)
-    _refuse_fast_hands(got, expected, _turn(rows, positions, -speeds))
-    compare(got, expected, "the rotated tensor", mistakes)
+from exercises.comparing import compare_numbers
+from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal, require_parts
+from exercises.mistakes import wrong_means
 
 
 @exercise
-def alibi_bias() -> Cases:
-    """Check what ALiBi adds to the scores.
+def classifier_size() -> Cases:
+    """Check the number of parameters of ``TextClassifier``.
 
-    ``function(num_heads, num_queries, num_keys)`` returns (H, T, S), H a power of two: minus the
-    slope of the head, 2^(-8 (h + 1) / H) for h = 0, 1, …, times the distance of query and key.
+    ``function(vocab_size, embed_dim, num_heads, hidden_dim, num_classes)`` takes and returns ints.
     """
-    for H, T, S in ((8, 5, 5), (4, 3, 6)):
-        expected = ALiBi(H).bias(T, S)
-        signed = torch.arange(T).view(-1, 1) - torch.arange(S)  # (T, S)
-        h = torch.arange(H).view(-1, 1, 1)
-        slopes = 2 ** (-8 * (h + 1) / H)  # (H, 1, 1)
+    found = []
+    for sizes in [(1000, 64, 8, 128, 5), (50, 12, 3, 7, 2), (50, 12, 1, 7, 2)]:
+        V, D, H, hidden_dim, C = sizes
+        model = TextClassifier(V, D, C, MultiHeadAttention(D, H), hidden_dim)
+        right = sum(parameter.numel() for parameter in model.parameters())
         mistakes = {
-            "the sign is wrong: far keys should lose.": -expected,
-            "a distance is never negative: take its absolute value.": -slopes * signed,
-            "queries and keys both count from 0; you let them end at one place.": -slopes * (signed + S - T).abs(),
-            "keys after the query count as near; their distance counts.": -slopes * signed.clamp(min=0),
-            "the first slope is 2^(-8/H), not 1.": -(2 ** (-8 * h / H)) * signed.abs(),
-            "the slopes are 1/2, 1/4, … only for 8 heads.": -(0.5 ** (h + 1)) * signed.abs(),
-            "the slopes are the wrong way round: head 0 has the largest.": expected.flip(0),
-            "the axis of the heads should come first, (H, T, S).": expected.permute(1, 2, 0),
-            "this is slope times the key's place. It does the same only under a causal mask; here a key may come after its query.": (
-                slopes * torch.arange(S)
-            ).expand(H, T, S),
-            "this goes by the key's place alone; it is the distance that counts.": (-slopes * torch.arange(S)).expand(H, T, S),
-            "the exponents of the slopes are negative.": -(2 ** (8 * (h + 1) / H)) * signed.abs(),
-            "this is the distance; multiply it by each head's slope.": -signed.abs().expand(H, T, S),
+            "the bias of each of the attention's four projections is missing.": right - 4 * D,
+            "the attention's last projection is missing.": right - D * D - D,
+            "the embedding is missing.": right - V * D,
+            "the two biases of the classifier are missing.": right - hidden_dim - C,
+            "the classifier's hidden layer is missing.": right - D * hidden_dim - hidden_dim,
+            "the classifier has a hidden layer; yours leads from D to the classes at once.": right
+            - (D + 1) * hidden_dim
+            + (D - hidden_dim) * C,
+            "the hidden layer is hidden_dim × hidden_dim; it reads D numbers.": right + (hidden_dim - D) * hidden_dim,
+            "all biases are missing.": right - 4 * D - hidden_dim - C,
+            "an embedding is a table of V × D numbers; it has no bias.": right + D,
+            "an embedding is a table of V × D numbers, without a bias for each token.": right + V,
         }
-        yield Case((H, T, S), expected, mistakes, f"the bias of {H} heads")
+        where = f"with {V} tokens, D = {D} and H = {H}"
+        found.append((yield Case(sizes, right, mistakes, where, form="{what}: {got} instead of {right}.")))
+    three, one = found[1:]
+    if isinstance(one, int | float) and isinstance(three, int | float) and abs(one - three) > 0:
+        raise FaultError(
+            f"your number changes with H ({one:,} with one head, {three:,} with three), and the "
+            "model's does not: H heads share the width, each has D/H numbers, and together their "
+            "matrices are D × D as those of one head are."
+        )
 
 
-def _table(t: Tensor, exponents: Tensor, D: int, sine_first: bool = True) -> Tensor:
-    """A table (length, D) from positions (length, 1) and one exponent for each pair."""
-    angles = t * 10_000.0**-exponents  # (length, pairs)
-    waves = [angles.sin(), angles.cos()]
-    return torch.stack(waves if sine_first else waves[::-1], dim=-1).flatten(1)[:, :D]
+@check
+def mean_layer(layer: nn.Module) -> None:
+    """Check a layer that gives the mean of the values that are not blocked.
+
+    ``layer(query, key, value, key_padding_mask=None, need_weights=True)`` takes query (B, T, D),
+    key and value (B, S, D) and the mask (B, S), bool, True = blocked. It returns the mean of the
+    values, (B, 1, D), and None. Where every key is blocked the mean is zero.
+    """
+    if isinstance(layer, type):
+        raise FaultError(f"this is the class {layer.__name__}, and the check calls a layer: make one, {layer.__name__}().")
+    value = torch.tensor([[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]).repeat(3, 1, 1)  # (B, S, D)
+    blocked = torch.tensor([[0, 0, 1], [0, 0, 0], [1, 1, 1]]).bool()  # (B, S)
+    query = torch.tensor([[[5.0, 5.0]]]).expand(3, 1, 2)  # (B, T, D)
+    expected = torch.tensor([[[2.0, 3.0]], [[13 / 3, 5.0]], [[0.0, 0.0]]])
+    counts = ~blocked.unsqueeze(-1)  # (B, S, 1)
+    mistakes = wrong_means(value, counts, "blocked", dim=1, keepdim=True) | {
+        "this is the query.": query,
+        "this is the first value, not the mean.": value[:, :1],
+    }
+    result = call(layer, query, value, value, key_padding_mask=blocked)
+    got = _first(result)
+    if result[1] is not None:
+        raise FaultError("the second thing you return should be None: this layer has no weights.")
+    if isinstance(got, Tensor) and got.dim() and got.isnan().any() and not got[:2].isnan().any():
+        raise FaultError("where every key is blocked, the mean is 0/0; it should be zero.")
+    compare(got, expected, "the output", mistakes)
+    try:
+        got = _first(call(layer, query, value, value, need_weights=False))
+    except FaultError as error:
+        raise FaultError(f"with key_padding_mask=None nothing is blocked, but {error}") from error
+    compare(got, value.mean(dim=1, keepdim=True), "the output without a mask")
 
 
-def _refuse_fast_hands(got: object, expected: Tensor, wrong: Tensor) -> None:
-    """Name the exponent without its minus; its angles are so large that floats differ in them."""
-    if isinstance(got, Tensor) and got.shape == wrong.shape:
-        nearly = [(got.double() - other).abs().max() < 0.03 for other in (wrong, expected)]
-        if nearly == [True, False]:
-            raise FaultError("the exponent is negative: each hand turns more slowly than the one before it.")
+@check
+def even_weights(function: Code) -> None:
+    """Check a function that makes the weights of a ``FastMultiHeadAttention`` even, for good.
+
+    ``function(layer)`` changes the layer. Then each key that is not blocked has the same weight,
+    whatever is asked, after a step of training too; values and last projection are as they were.
+    """
+    draw = normal(0)
+    layer: Any = FastMultiHeadAttention(8, 2)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.copy_(draw(parameter.shape))
+    before = {name: p.detach().clone() for name, p in layer.named_parameters()}
+    returned = call(function, layer)
+    layer = returned if isinstance(returned, MultiHeadAttention) else layer
+    for name, old in before.items():
+        now = dict(layer.named_parameters()).get(name)
+        if name.startswith(("v_proj", "out_proj")) and (now is None or not torch.equal(now, old)):
+            raise FaultError(f"{name} has changed; only queries and keys make the weights.")
+    query, x = draw(2, 1, 8), draw(2, 5, 8)  # (B, T, D), (B, S, D)
+    if not _is_even(layer, query, x):
+        if all(torch.equal(p, before[name]) for name, p in layer.named_parameters()):
+            frozen = any(not p.requires_grad for p in layer.parameters())
+            raise FaultError(
+                "what you froze keeps the numbers it was drawn with, and some keys have more "
+                "weight than others: set it to zero as well, nn.init.zeros_(p)."
+                if frozen
+                else "the layer is as it was: some keys have more weight than others. (p = ... "
+                "gives the name p to another tensor; nn.init.zeros_(p) writes into this one.)"
+            )
+        biased = bool(layer.q_proj.bias.any()) and not bool(layer.q_proj.weight.any())
+        raise FaultError(
+            "the query's bias is still there, and a query of b alone scores the keys differently."
+            if biased
+            else "a query of equal numbers still scores the keys differently: only zeros do not."
+            if any(p.unique().numel() == 1 and p.any() for p in layer.q_proj.parameters())
+            else "some keys have more weight than others."
+        )
+    trained = [parameter for parameter in layer.parameters() if parameter.requires_grad]
+    if not any(parameter is layer.v_proj.weight for parameter in trained):
+        raise FaultError("the values are frozen too; they should go on learning.")
+    optimizer = torch.optim.AdamW(trained, lr=0.1)
+    for _ in range(2):
+        output, _ = layer(query, x, x, need_weights=False)
+        optimizer.zero_grad()
+        output.square().sum().backward()
+        optimizer.step()
+    if not _is_even(layer, query, x):
+        raise FaultError(
+            "they are even now, but two steps of training make them uneven again: what you set "
+            "still learns. Freeze it, requires_grad_(False), the bias too."
+        )
 
 
-def _attend(x: Tensor, bias: Tensor | float = 0.0) -> Tensor:
-    """Let tokens (T, D) attend to one another; a bias (T, T) is added to the scores."""
-    return (x @ x.T / x.shape[-1] ** 0.5 + bias).softmax(dim=-1) @ x
+@torch.no_grad()
+def _is_even(layer: Any, query: Tensor, x: Tensor) -> bool:
+    blocked = torch.tensor([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]]).bool()  # (B, S)
+    _, weights = call(layer, query, x, x, key_padding_mask=blocked, average_attn_weights=False)
+    allowed = (~blocked).float()[:, None, None]  # (B, 1, 1, S)
+    return torch.allclose(weights, (allowed / allowed.sum(-1, keepdim=True)).expand_as(weights))
 
 
-def _gaps(x: Tensor) -> Tensor:
-    """How many places a key stands before its query, (T, T)."""
-    places = torch.arange(len(x))
-    return places.unsqueeze(-1) - places
+@check
+def share_seen(function: Code) -> None:
+    """Check the share of a text's runs of eight words that another text holds.
+
+    ``function(words, other)`` takes two lists of words and returns a float. A run that occurs twice
+    counts once; a text of fewer than eight words is one run.
+    """
+    long, other = "abcdefghijkl", "xbcdefghijkyzuvwst"  # 5 runs and 11; three are in both
+    twice = "abcdefgh" * 2 + "zy"
+    cases = []
+    for first, second in [(long, other), (other, long), (twice, "abcdefghzy")]:
+        words, others = list(first), list(second)
+        got, wrong = call(function, words, others), _wrong_shares(words, others)
+        cases.append((got, _share(words, others), f"the share of {len(words)} words", wrong))
+    compare_numbers(cases)
+    try:
+        same, none = (float(function(list("abc"), list(text))) for text in ("abc", "xabc"))
+    except Exception as error:  # the reader's code may raise anything
+        said = "a text of three words, fewer than eight, has no share yet"
+        raise FaultError(f"{said} ({type(error).__name__}); take all of it as one run.") from error
+    if (same, none) != (1.0, 0.0):
+        raise FaultError(
+            f"a text of three words is one run: its share should be 1 in the same text and 0 in another; got {same:g} and {none:g}."
+        )
 
 
-def _turn(x: Tensor, places: Tensor, exponents: Tensor, sign: int = 1, swap: bool = False) -> Tensor:
-    """Rotate rows (..., T, D_head), with an exponent for each pair and mistakes on demand."""
-    angles = places.unsqueeze(-1) * 10_000.0**-exponents  # (T, D_head / 2)
-    cos, sin = angles.cos(), angles.sin()
-    if swap:
-        cos, sin = sin, cos
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, first * sin + sign * second * cos], dim=-1)
+def _runs(words: Sequence[str], n: int = 8) -> list[tuple[str, ...]]:
+    return [tuple(words[i : i + n]) for i in range(max(len(words) - n, 0) + 1)]
 
 
-def _no_pairs(t: Tensor, D: int) -> Tensor:
-    angles = t * 10_000.0 ** -(torch.arange(D) / D)  # (length, D)
-    return torch.where(torch.arange(D) % 2 == 0, angles.sin(), angles.cos())
+def _share(words: Sequence[str], other: Sequence[str]) -> float:
+    own, there = set(_runs(words)), set(_runs(other))
+    return len(own & there) / len(own)
 
 
-def _shift(n: int, D: int, power: float = 1, swap: bool = False) -> Tensor:
-    """A block [[cos, sin], [-sin, cos]] for each pair, on the diagonal."""
-    angles = n * 10_000.0 ** -(power * torch.arange(0, D, 2) / D)
-    cos, sin = (angles.sin(), angles.cos()) if swap else (angles.cos(), angles.sin())
-    blocks = torch.stack([cos, sin, -sin, cos], dim=-1).view(-1, 2, 2)
-    return torch.block_diag(*blocks)
+def _wrong_shares(words: Sequence[str], other: Sequence[str]) -> dict[str, float]:
+    own, there = set(_runs(words)), set(_runs(other))
+    shared, listed = len(own & there), _runs(words)
+    seven, nine = (len({*_runs(words, n)} & {*_runs(other, n)}) / len({*_runs(words, n)})
+                   for n in (7, 9))  # fmt: skip
+
+    def taken(step: int) -> float:
+        mine, its = ({tuple(t[i : i + 8]) for i in range(0, len(t), step)} for t in (words, other))
+        return len(mine & its) / len(mine)
+
+    return {
+        "the runs at the end are shorter than eight words; the last begins at len(words) - 8.": (taken(1)),
+        "your runs do not overlap; one begins at every word.": taken(8),
+        "this divides by the runs of both texts; divide by those of the text itself.": shared / len(own | there),
+        "this divides by the runs of the other text; divide by those of the text itself.": shared / len(there),
+        "a run that occurs twice counts twice; make a set of the runs.": sum(run in there for run in listed) / len(listed),
+        "you compare runs in the same place; one may stand anywhere in the other text.": sum(map(operator.eq, listed, _runs(other)))
+        / len(listed),
+        "the last run is missing: there are len(words) - 7 of them.": len(set(listed[:-1]) & set(_runs(other)[:-1]))
+        / len(set(listed[:-1])),
+        "this is a percentage; a share lies between 0 and 1.": 100 * shared / len(own),
+        "your runs have seven words; words[i : i + 8] has eight.": seven,
+        "your runs have nine words; words[i : i + 8] has eight.": nine,
+        "these are single words; compare runs of eight.": len(set(words) & set(other)) / len(set(words)),
+    }
 
 
-def _cosines(positions: Tensor) -> Tensor:
-    """The cosine for each of 8 dimensions, (T, 8); x turned back is 2 x cos minus x turned."""
-    angles = positions.view(-1, 1) * 10_000.0 ** -(torch.arange(0, 8, 2) / 8)  # (T, 4)
-    return torch.cat([angles, angles], dim=-1).cos()
+def _first(result: Any) -> Any:
+    require_parts(result, 2, "two things: a layer's output and the weights, here None")
+    return result[0]

@@ -1,225 +1,208 @@
-"""Checks of chapter 10: what wide heads hold, what they compute, and what would cost the same."""
+"""Checks of chapter 10: the same function with less work, padding, and a bag of tokens.
 
+Shapes: B sequences, T queries, S keys, H heads, D = the tokens' width.
+"""
+
+from functools import partial
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
-from exercises.comparing import compare_numbers
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal, require_parts
-from exercises.mistakes import (
-    LAYER_TRANSPOSED,
-    STRIDED,
-    WRONG_SPLITS,
-    Split,
-    soft,
-    split,
-    strided,
-    wrong_attention,
-    wrong_orders,
-)
+from exercises.comparing import compare_numbers, compare_work
+from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal, require_parts, work
+from exercises.mistakes import NO_BIAS, STRIDED, split, strided, wrong_orders, wrong_scales
 
-B, T, D, H, VDIM = 2, 4, 6, 3, 5
-CHANNELS = D // H
+B, H, T, S, D_HEAD, D = 2, 3, 2, 7, 4, 10  # D is not H * D_HEAD here
 
 
 @exercise
-def parameters_of_widths() -> Cases:
-    """Check the parameters of three layers with biases, as formulas.
+def absorbed_scores() -> Cases:
+    """Check ``function(q, tokens, k_weight)``: scores from keys that are never made.
 
-    ``function(embed_dim, num_heads, kernel_size)`` returns three ints: the parameters of the
-    standard layer, of the wide one, and of the wide one that a convolution of that size reduces.
-    """
-    names, no_biases = ("standard", "wide", "with a convolution"), "the biases are missing"
-    for D, H, k in [(12, 3, 4), (64, 8, 3), (10, 5, 2), (7, 1, 1)]:
-        wide, reduce = 3 * (D * H * D + H * D), k * D * D + D
-        rights = 4 * (D * D + D), wide + H * D * D + D, wide + reduce + D * D + D
-        mistakes = (
-            {
-                no_biases: 4 * D * D,
-                "the last projection is missing": 3 * D * D + 3 * D,
-                "the number does not grow with H": H * rights[0],
-            },
-            {
-                no_biases: 4 * H * D * D,
-                "the last bias is D long, not H * D": 4 * (H * D * D + H * D),
-                "the last projection maps H * D to D": wide + D * D + D,
-                "the last projection is missing": wide,
-            },
-            {
-                no_biases: 3 * H * D * D + k * D * D + D * D,
-                "each head has D channels to reduce, not H * D": rights[2] + (H - 1) * k * D * D,
-                "the convolution has a bias too": rights[2] - D,
-                "k * D * D / H weights reduce one head, and there are H heads": (rights[2] - k * D * D + k * D * D // H),
-                "all heads share one kernel": wide + (k * D + 1) * D // H + D * D + D,
-                "each head keeps D channels": wide + H * ((k + 1) * D * D + D) + D,
-                "the last projection maps D to D": wide + reduce + H * D * D + D,
-                "the last projection is missing": wide + reduce,
-            },
-        )
-        where = tuple(f"{name}, D = {D}, H = {H}, kernel_size = {k}" for name in names)
-        wrong: dict[str, Any] = {}
-        for i, name in enumerate(names):
-            wrong |= {f"{name}: {why}.": tuple(number if j == i else None for j in range(3)) for why, number in mistakes[i].items()}
-        parts = "three numbers: standard, wide, and with a convolution"
-        yield Case((D, H, k), rights, wrong, where, parts, form="{what}: {got}, not {right}.")
-
-
-@exercise
-def wide_attention() -> Cases:
-    """Check self-attention with wide heads, from its weights.
-
-    ``function(x, w_q, w_k, w_v, w_o, num_heads)`` takes x (B, T, D), three matrices (D, H * D) in
-    which the columns of head 0 come first, and w_o (H * D, D). It returns (B, T, D).
-    """
-    draw = normal(10)
-    x, matrices, w_o = draw(B, T, D), 0.5 * draw(3, D, H * D), draw(H * D, D)
-    projected = x @ matrices.unsqueeze(1)  # (3, B, T, H * D)
-
-    def finish(heads: Tensor) -> Tensor:
-        return heads.transpose(1, 2).flatten(2) @ w_o  # (B, H, T, D) -> (B, T, D)
-
-    def attend(cut: Split = split, size: float = D) -> Tensor:
-        q, k, v = (cut(part, H) for part in projected)
-        return soft(q @ k.mT / size**0.5) @ v
-
-    right = finish(attend())
-    q, k, v = split(projected, H)
-    mistakes = {
-        "the scores are divided by the root of D / H, not of D.": finish(attend(size=CHANNELS)),
-        "the scores are divided by the root of H * D, not of D.": finish(attend(size=H * D)),
-        "w_o is missing.": right @ w_o.pinverse(),
-    }
-    mistakes |= wrong_attention(q, k, v, give=finish) | wrong_orders(attend(), 1, finish)
-    mistakes |= {said: finish(attend(cut)) for said, cut in WRONG_SPLITS.items()}
-    per_token, heads = projected.unflatten(-1, (H, D)), attend()  # (3, B, T, H, D), (B, H, T, D)
-    among_heads = soft(per_token[0] @ per_token[1].mT / D**0.5) @ per_token[2]  # (B, T, H, D)
-    whole = soft(projected[0] @ projected[1].mT / (H * D) ** 0.5) @ projected[2]  # (B, T, H * D)
-    mistakes |= {
-        "the scores are divided by the root of H, not of D.": finish(attend(size=H)),
-        "the heads of a token attend to each other; swap T and H after the split.": (among_heads.flatten(2) @ w_o),
-        "swap T and H back before the heads are joined.": heads.reshape(B, T, H * D) @ w_o,
-        "this is one head of H * D numbers; split it into H heads.": whole @ w_o,
-        f"these are {H * H} heads of D / H; a wide head has D numbers.": (_narrow(projected).transpose(1, 2).flatten(2) @ w_o),
-        "the heads are averaged; join them.": finish(heads.mean(1, keepdim=True).expand_as(heads)),
-        "w_o is missing: (B, T, H * D) has to become (B, T, D).": heads.transpose(1, 2).flatten(2),
-        "the heads are averaged; w_o adds up what they give.": right / H,
-        "the heads are averaged, and w_o is cut; join them.": heads.mean(1) @ w_o[:D],
-        "the heads are averaged, and w_o is missing; join them.": heads.mean(1),
-    }
-    yield Case((x, *matrices, w_o, H), right, mistakes, "the output", atol=1e-4)
-
-
-@exercise
-def absorb_convolution() -> Cases:
-    """Check how a convolution of kernel size 1 is absorbed in the projection of the values.
-
-    ``function(v_weight, reduce_weight)`` takes ``v_proj.weight``, (H * D, vdim), and
-    ``reduce.weight``, (D, D, 1), of a ``ConvMultiHeadAttention``. It returns the weight of a
-    projection that gives the reduced values at once, (D, vdim).
+    ``q`` is (B, H, T, D_head), projected; ``tokens`` (B, S, D); ``k_weight`` (H * D_head, D), the
+    weight of an ``nn.Linear``. The result is (B, H, T, S), divided by the root of D_head.
     """
     draw = normal(11)
-    v_weight, reduce_weight = draw(H * D, VDIM), draw(D, D, 1)
-    blocks, taps = v_weight.view(H, D, VDIM), reduce_weight.view(H, CHANNELS, D)
-
-    def reduced_by(taps: Tensor, heads: Tensor) -> Tensor:
-        return (taps @ heads).flatten(0, 1)  # (H, D / H, vdim) -> (D, vdim)
-
-    def reduced(heads: Tensor) -> Tensor:
-        return reduced_by(taps, heads)
-
-    mistakes = wrong_orders(blocks, 0, reduced) | {
-        "the heads are added up; each channel has one.": reduced(blocks.sum(0, keepdim=True)),
-        STRIDED: reduced(strided(v_weight.T, H).mT),
-        "heads mixed up: the channels of a head stand together.": ((taps @ blocks).transpose(0, 1).flatten(0, 1)),
-        LAYER_TRANSPOSED: reduced(blocks).mT,
-        "join the heads along the rows, (D, vdim).": taps @ blocks,
-        "the blocks are transposed; a channel is a row.": (taps @ blocks).mT.flatten(0, 1),
-        "the heads are averaged; each channel has one.": reduced(blocks.mean(0, keepdim=True)),
-        "the heads are averaged after the product; stack them.": (taps @ blocks).mean(0),
-        "head 0's kernel, D * D / H weights, is used for all; each head has its own.": (reduced_by(taps[:1], blocks)),
-        "each channel of the convolution reads the D rows of its own head, not those of all.": (
-            (reduce_weight[..., 0] @ blocks).flatten(0, 1)
-        ),
-        "the convolution is transposed; reduce.weight is (channels, D, 1).": (
-            reduced_by(reduce_weight[..., 0].T.reshape(H, CHANNELS, D), blocks)
-        ),
-        "heads mixed up: the first D / H channels belong to head 0.": (
-            reduced_by(reduce_weight.view(CHANNELS, H, D).transpose(0, 1), blocks)
-        ),
+    q = draw(B, H, T, D_HEAD)
+    tokens, weight, keys, stripes = _tokens_and_heads(draw)
+    products = q @ keys.mT
+    right = products / D_HEAD**0.5
+    mistakes = wrong_scales(products, D_HEAD, width=D) | {
+        "queries and keys are exchanged: (B, H, T, S).": right.mT,
+        "these are the weights; give the scores, before the softmax.": right.softmax(-1),
+        STRIDED: q @ stripes.mT / D_HEAD**0.5,
     }
-    yield Case((v_weight, reduce_weight), reduced(blocks), mistakes, "the weight")
+    mistakes |= wrong_orders(keys, 1, lambda wrong: q @ wrong.mT / D_HEAD**0.5)
+    # Each query goes through the weight, and then meets every token.
+    enough = B * H * T * (D_HEAD * D + S * D)
+    with work(enough, "a key was projected"):
+        yield Case((q, tokens, weight), right, mistakes, "the result", atol=1e-4)
+
+
+@exercise
+def absorbed_values() -> Cases:
+    """Check ``function(weights, tokens, v_weight, v_bias)``: heads from values never made.
+
+    ``weights`` is (B, H, T, S), and its rows need not sum to one; ``tokens`` (B, S, D);
+    ``v_weight`` (H * D_head, D) and ``v_bias`` (H * D_head,). The result is (B, H, T, D_head).
+    """
+    random = torch.Generator().manual_seed(12)
+    weights = torch.randn(B, H, T, S, generator=random).softmax(dim=-1)
+    weights = weights * (torch.rand(B, H, T, S, generator=random) < 0.7) / 0.7
+    draw = partial(torch.randn, generator=random)
+    tokens, weight, values, stripes = _tokens_and_heads(draw)
+    bias = draw(H * D_HEAD)
+    mixed, sums = weights @ values, weights.sum(-1, keepdim=True)  # (B, H, T, D_head)
+    shift = bias.view(H, 1, D_HEAD)
+    right = mixed + sums * shift
+    mistakes = {
+        NO_BIAS: mixed,
+        "the bias is added once for each query; the sum of its weights counts.": mixed + shift,
+        "the bias is added for each token; the weights share it out.": mixed + S * shift,
+        "the weights were made to sum to one; take them as they are.": mixed / sums + shift,
+        STRIDED: weights @ stripes + sums * shift,
+        "the heads stand side by side; give (B, H, T, D_head).": right.transpose(1, 2).flatten(2),
+        "heads and queries are swapped.": right.transpose(1, 2),
+    } | wrong_orders(values, 1, lambda wrong: weights @ wrong + sums * shift)
+    # Each row mixes the tokens, then goes through the weight; sum and bias may be products too.
+    enough = B * H * T * (S * D + D * D_HEAD + S + D_HEAD)
+    with work(enough, "a value was projected"):
+        yield Case((weights, tokens, weight, bias), right, mistakes, "the result", atol=1e-4)
 
 
 @check
-def widths_of_equal_cost(function: Code) -> None:
-    """Check the widths of two models with ordinary heads that cost what wide heads do.
+def row_asked_for(function: Code) -> None:
+    """Check ``function(layer, x)``: the last row of self-attention, without the other rows.
 
-    ``function(embed_dim, num_heads, T, S, around)`` returns two multiples of ``num_heads``: the one
-    for which the multiply-adds of a standard layer with T queries and S keys come nearest to those
-    of the layer with wide heads, and the one for which the parameters of the whole model do, where
-    ``around`` parameters stand around the layer for each number of the width.
+    ``layer`` is an ``nn.MultiheadAttention``, batch first, and ``x`` (B, T, D). The result is the
+    last row of ``layer(x, x, x)[0]``, (B, D).
     """
-    given = [(64, 8, 128, 128, 900), (16, 4, 16, 16, 360), (32, 4, 1, 500, 50), (48, 2, 64, 8, 9)]
-    found: list[list[Any]] = [[], []]
-    for D, H, T, S, around in given:
-        result = call(function, D, H, T, S, around)
-        require_parts(result, 2, "two widths: by multiply-adds and by parameters")
-        work, size = (2 * (T + S), 2 * T * S), (4, 4 + around)
-        goals = _goal(D, H, *work), 4 * D * H * D + 3 * H * D + D + around * D
-        rights = _nearest(H, goals[0], *work), _nearest(H, goals[1], *size)
-        as_wide, layer = "the layer with wide heads is as wide", 4 * D * H * D + 3 * H * D + D
-        mistakes = (
-            {
-                "rounded down; the multiple above may be nearer": _below(H, goals[0], *work),
-                "rounded up; the multiple below may be nearer": _below(H, goals[0], *work) + H,
-                "the attention is forgotten": _nearest(H, _goal(D, H, 1, 0), 1, 0),
-                "all keys are counted as queries": _same_work(D, H, 4 * T, 2 * T * T),
-                "attention is counted once; it has two products": _same_work(D, H, work[0], T * S),
-                "the projections are forgotten": H * D,
-                as_wide: D,
-            },
-            {
-                "rounded down; the multiple above may be nearer": _below(H, goals[1], *size),
-                "rounded up; the multiple below may be nearer": _below(H, goals[1], *size) + H,
-                "only the layer is counted, not what stands around it": _nearest(H, layer, 4, 4),
-                "the biases are forgotten": _nearest(H, _goal(D, H, 4, 0) + around * D, 4, around),
-                as_wide: D,
-            },
-        )
-        for i, name in enumerate(("by multiply-adds", "by parameters")):
-            width = as_number(result[i], f"the width {name}")
-            if width % H:
-                raise FaultError(f"the width {name}, {width}, is no whole multiple of H = {H}.")
-            where = f"{name}, D = {D}, H = {H}, T = {T}, S = {S}, around = {around}"
-            wrong = {f"{name}: {why}.": number for why, number in mistakes[i].items()}
-            found[i].append((width, rights[i], where, wrong))
-    for cases in found:
-        compare_numbers(cases, "{what}: {got}, not {right}.")
+    rows, length, width = 3, 11, 12
+    random = torch.Generator().manual_seed(13)
+    layer = nn.MultiheadAttention(width, 3, batch_first=True)
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, std=0.5, generator=random)
+    x = torch.randn(rows, length, width, generator=random)
+    with torch.no_grad():
+        every, alone = layer(x, x, x)[0], layer(*[x[:, -1:]] * 3)[0][:, 0]
+    mistakes = {
+        "this is the first row; give the last.": every[:, 0],
+        "these are all rows; give the last alone, (B, D).": every,
+        "the row is right, and has a dimension too many: give (B, D).": every[:, -1:],
+        "the last token attends to itself alone; every token is a key.": alone,
+    }
+    asked: list[bool] = []
+    flat: list[bool] = []
+
+    def note(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        asked.append(kwargs.get("need_weights", args[4] if len(args) > 4 else True))
+        flat.append(bool(args) and args[0].dim() < x.dim())
+
+    layer.register_forward_pre_hook(note, with_kwargs=True)
+    # One query and one output, keys and values for all tokens, and one row of both products.
+    enough = rows * (2 * width**2 + 2 * length * width**2 + 2 * length * width)
+    with torch.no_grad():
+        inputs, waste = (layer, x), "more rows were computed"
+        try:
+            compare_work(function, inputs, every[:, -1], "the result", mistakes, enough, waste)
+        except FaultError as fault:
+            if any(flat):
+                said = "the query has lost a dimension: x[:, -1] is (B, D), x[:, -1:] (B, 1, D)."
+                raise FaultError(said) from fault
+            raise
+    if any(asked):
+        raise FaultError("the row is right, but the weights were asked for: need_weights=False.")
 
 
-def _narrow(projected: Tensor) -> Tensor:
-    """What H * H heads of D / H numbers give, (B, H * H, T, D / H), for (3, B, T, H * D)."""
-    q, k, v = projected.unflatten(-1, (H * H, CHANNELS)).transpose(2, 3)
-    return soft(q @ k.mT / CHANNELS**0.5) @ v
+@check
+def padding_tokens(function: Code) -> None:
+    """Check ``function(lengths, batch_size)``: padding in batches as given, and sorted by length.
+
+    ``lengths`` is a list of ints. The result is two ints: how many padding tokens the batches hold
+    when texts are taken in the order given, and when they are sorted by length first. Either end
+    may come first; the smaller last batch then holds others, and the number is another.
+    """
+    cases = [([5, 1, 4, 2], 2), ([3, 9, 2, 7, 7, 1, 8, 6], 3), ([4, 4, 3], 2), ([6], 4)]
+    results = [call(function, list(lengths), size) for lengths, size in cases]
+    for result in results:
+        require_parts(result, 2, "two numbers: as given, and sorted")
+    by_length = [as_number(result[1], "the padding of sorted batches") for result in results]
+    longest_first = by_length == [_padding(sorted(n, reverse=True), size) for n, size in cases]
+    for i in range(1 if longest_first else 2):
+        found = []
+        for result, (lengths, size) in zip(results, cases, strict=True):
+            order = sorted(lengths) if i else lengths
+            what = f"for lengths {order} in batches of {size}, the padding"
+            wrong = _wrong_paddings(lengths, size, is_sorted=bool(i))
+            found.append((result[i], _padding(order, size), what, wrong))
+        compare_numbers(found)
 
 
-def _goal(D: int, H: int, projections: int, attention: int) -> int:
-    return projections * D * H * D + attention * H * D
+def _wrong_paddings(lengths: list[int], size: int, is_sorted: bool) -> dict[str, int]:
+    known: dict[str, int] = {}
+    ends = [sorted(lengths), sorted(lengths, reverse=True)] if is_sorted else [lengths]
+    for n, order in enumerate(ends):
+        end = ", longest first" if n else ""
+        right, whole = _padding(order, size), order[: len(order) // size * size]
+        missing = -len(order) % size * max(order[len(whole) :], default=0)
+        known |= {
+            f"these are all positions{end}; subtract the tokens.": right + sum(order),
+            f"the last batch, which may be smaller, is left out{end}.": _padding(whole, size),
+            f"the last batch, which may be smaller, is counted as full{end}.": right + missing,
+        }
+    other = lengths if is_sorted else sorted(lengths)
+    back = other if is_sorted else other[::-1]
+    return known | {
+        "a batch is padded to its own longest text.": _padding(lengths, len(lengths)),
+        "a batch is padded to its own longest text, and the last one is full.": (
+            -(-len(lengths) // size) * size * max(lengths) - sum(lengths)
+        ),
+        "the two orders are the wrong way round.": _padding(other, size),
+        "the two orders are the wrong way round, longest first.": _padding(back, size),
+    }
 
 
-def _same_work(D: int, H: int, projections: int, attention: int) -> int:
-    return _nearest(H, _goal(D, H, projections, attention), projections, attention)
+@exercise
+def bag_of_tokens() -> Cases:
+    """Check ``function(scores, occurs, values)``: attention to the vocabulary, not to the text.
+
+    ``scores`` is (V,), those of one query; ``occurs`` (B, V), how often each token occurs in each
+    text, int64; ``values`` (V, D). The result is what the query gathers from each text, (B, D).
+    """
+    draw = normal(14)
+    scores, values = draw(6), draw(6, 4)
+    occurs = torch.tensor([[1, 3, 0, 2, 0, 1], [0, 1, 5, 0, 2, 0], [2, 0, 0, 1, 1, 4]])
+    texts = [torch.arange(6).repeat_interleave(row) for row in occurs]
+    right = torch.stack([scores[text].softmax(0) @ values[text] for text in texts])
+    often, shares = occurs.float(), scores.softmax(0)  # of the vocabulary, each token once
+    counted = often * scores.exp()
+    mistakes = {
+        "how often a token occurs is not used: every text gathers the same.": ((shares @ values).expand(3, 4)),
+        "how often is forgotten: a token counts once, however often it occurs.": ((scores + (often > 0).log()).softmax(-1) @ values),
+        "the counts are added to the scores; add their logarithms.": ((scores + often).softmax(-1) @ values),
+        "the scores are multiplied by the counts; add the logarithms of these.": ((scores * often).softmax(-1) @ values),
+        "a token that does not occur has a weight; with the logarithm of 0, -inf, it has none.": (
+            (scores + often.log1p()).softmax(-1) @ values
+        ),
+        "the logarithm of 0 was made 0, so a token that does not occur weighs as if it did.": (
+            (scores + often.clamp(min=1).log()).softmax(-1) @ values
+        ),
+        "the counts come after the softmax, so the weights no longer sum to one.": ((shares * often) @ values),
+        "the exponentials are not divided by their sum.": counted @ values,
+        "the softmax runs over the texts; it should run over the vocabulary.": ((scores + often.log()).softmax(0).nan_to_num() @ values),
+        "this is the mean of the values; the scores are not used.": (often / often.sum(-1, keepdim=True) @ values),
+    }
+    yield Case((scores, occurs, values), right, mistakes, "what the query gathers")
 
 
-def _nearest(H: int, goal: int, square: int, linear: int) -> int:
-    """The multiple W of H whose cost, square * W * W + linear * W, is nearest to the goal."""
-    below = _below(H, goal, square, linear)
-    return min((below, below + H), key=lambda W: abs(square * W * W + linear * W - goal))
+def _padding(lengths: list[int], size: int) -> int:
+    parts = [lengths[i : i + size] for i in range(0, len(lengths), size)]
+    return sum(len(part) * max(part) - sum(part) for part in parts)
 
 
-def _below(H: int, goal: int, square: int, linear: int) -> int:
-    """The largest multiple of H whose cost is no more than the goal."""
-    W = 0
-    while square * (W + H) ** 2 + linear * (W + H) <= goal:
-        W += H
-    return W
+def _tokens_and_heads(draw: Code) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Give tokens (B, S, D), a weight, its heads (B, H, S, D_head), and heads cut wrongly."""
+    tokens, weight = draw(B, S, D), draw(H * D_HEAD, D)
+    projected = tokens @ weight.T  # (B, S, H * D_head)
+    return tokens, weight, split(projected, H), strided(projected, H)

@@ -1,208 +1,231 @@
-"""Checks of chapter 11: the same function with less work, padding, and a bag of tokens.
+"""Checks of chapter 11: tiles, parts that are merged, a state in place of the keys.
 
-Shapes: B sequences, T queries, S keys, H heads, D = the tokens' width.
+Shapes: rows queries and n keys in a tile; n parts, T queries.
 """
 
+import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from exercises.comparing import compare_numbers, compare_work
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal, require_parts, work
-from exercises.mistakes import NO_BIAS, STRIDED, split, strided, wrong_orders, wrong_scales
+from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal, require_parts, work
+from exercises.mistakes import NO_MASK, turned, wrong_scales
 
-B, H, T, S, D_HEAD, D = 2, 3, 2, 7, 4, 10  # D is not H * D_HEAD here
-
-
-@exercise
-def absorbed_scores() -> Cases:
-    """Check ``function(q, tokens, k_weight)``: scores from keys that are never made.
-
-    ``q`` is (B, H, T, D_head), projected; ``tokens`` (B, S, D); ``k_weight`` (H * D_head, D), the
-    weight of an ``nn.Linear``. The result is (B, H, T, S), divided by the root of D_head.
-    """
-    draw = normal(11)
-    q = draw(B, H, T, D_HEAD)
-    tokens, weight, keys, stripes = _tokens_and_heads(draw)
-    products = q @ keys.mT
-    right = products / D_HEAD**0.5
-    mistakes = wrong_scales(products, D_HEAD, width=D) | {
-        "queries and keys are exchanged: (B, H, T, S).": right.mT,
-        "these are the weights; give the scores, before the softmax.": right.softmax(-1),
-        STRIDED: q @ stripes.mT / D_HEAD**0.5,
-    }
-    mistakes |= wrong_orders(keys, 1, lambda wrong: q @ wrong.mT / D_HEAD**0.5)
-    # Each query goes through the weight, and then meets every token.
-    enough = B * H * T * (D_HEAD * D + S * D)
-    with work(enough, "a key was projected"):
-        yield Case((q, tokens, weight), right, mistakes, "the result", atol=1e-4)
-
-
-@exercise
-def absorbed_values() -> Cases:
-    """Check ``function(weights, tokens, v_weight, v_bias)``: heads from values never made.
-
-    ``weights`` is (B, H, T, S), and its rows need not sum to one; ``tokens`` (B, S, D);
-    ``v_weight`` (H * D_head, D) and ``v_bias`` (H * D_head,). The result is (B, H, T, D_head).
-    """
-    random = torch.Generator().manual_seed(12)
-    weights = torch.randn(B, H, T, S, generator=random).softmax(dim=-1)
-    weights = weights * (torch.rand(B, H, T, S, generator=random) < 0.7) / 0.7
-    draw = partial(torch.randn, generator=random)
-    tokens, weight, values, stripes = _tokens_and_heads(draw)
-    bias = draw(H * D_HEAD)
-    mixed, sums = weights @ values, weights.sum(-1, keepdim=True)  # (B, H, T, D_head)
-    shift = bias.view(H, 1, D_HEAD)
-    right = mixed + sums * shift
-    mistakes = {
-        NO_BIAS: mixed,
-        "the bias is added once for each query; the sum of its weights counts.": mixed + shift,
-        "the bias is added for each token; the weights share it out.": mixed + S * shift,
-        "the weights were made to sum to one; take them as they are.": mixed / sums + shift,
-        STRIDED: weights @ stripes + sums * shift,
-        "the heads stand side by side; give (B, H, T, D_head).": right.transpose(1, 2).flatten(2),
-        "heads and queries are swapped.": right.transpose(1, 2),
-    } | wrong_orders(values, 1, lambda wrong: weights @ wrong + sums * shift)
-    # Each row mixes the tokens, then goes through the weight; sum and bias may be products too.
-    enough = B * H * T * (S * D + D * D_HEAD + S + D_HEAD)
-    with work(enough, "a value was projected"):
-        yield Case((weights, tokens, weight, bias), right, mistakes, "the result", atol=1e-4)
+State = tuple[Tensor, Tensor, Tensor]  # top, total and mixed
+LOWEST = torch.finfo(torch.float32).min  # the largest score before any was read
+FILLED = (
+    "where a whole tile is blocked, the total should not grow: a large negative number is then its "
+    "own maximum, and each blocked key counts as one. Fill with -inf."
+)
+TURNED = "rescaled the wrong way round; the factor is exp(old top - new top), at most 1."
+OVERFLOW = "with log-sums of about 200 the exponential overflows; measure from the largest."
+EARLY = "the largest score is taken before the mask; a blocked score may be the largest. Block first."
 
 
 @check
-def row_asked_for(function: Code) -> None:
-    """Check ``function(layer, x)``: the last row of self-attention, without the other rows.
+def one_tile(function: Code) -> None:
+    """Check ``function(state, q, k, v, mask)``: some queries read one tile of keys and values.
 
-    ``layer`` is an ``nn.MultiheadAttention``, batch first, and ``x`` (B, T, D). The result is the
-    last row of ``layer(x, x, x)[0]``, (B, D).
+    ``state`` is (top, total, mixed), of shapes (rows, 1), (rows, 1) and (rows, D_value); q is
+    (rows, D_head), k (n, D_head), v (n, D_value) and mask (rows, n), True = allowed. The result is
+    the new state: three tensors of the same shapes.
     """
-    rows, length, width = 3, 11, 12
-    random = torch.Generator().manual_seed(13)
-    layer = nn.MultiheadAttention(width, 3, batch_first=True)
-    for parameter in layer.parameters():
-        nn.init.normal_(parameter, std=0.5, generator=random)
-    x = torch.randn(rows, length, width, generator=random)
-    with torch.no_grad():
-        every, alone = layer(x, x, x)[0], layer(*[x[:, -1:]] * 3)[0][:, 0]
-    mistakes = {
-        "this is the first row; give the last.": every[:, 0],
-        "these are all rows; give the last alone, (B, D).": every,
-        "the row is right, and has a dimension too many: give (B, D).": every[:, -1:],
-        "the last token attends to itself alone; every token is a key.": alone,
-    }
-    asked: list[bool] = []
-    flat: list[bool] = []
-
-    def note(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        asked.append(kwargs.get("need_weights", args[4] if len(args) > 4 else True))
-        flat.append(bool(args) and args[0].dim() < x.dim())
-
-    layer.register_forward_pre_hook(note, with_kwargs=True)
-    # One query and one output, keys and values for all tokens, and one row of both products.
-    enough = rows * (2 * width**2 + 2 * length * width**2 + 2 * length * width)
-    with torch.no_grad():
-        inputs, waste = (layer, x), "more rows were computed"
-        try:
-            compare_work(function, inputs, every[:, -1], "the result", mistakes, enough, waste)
-        except FaultError as fault:
-            if any(flat):
-                said = "the query has lost a dimension: x[:, -1] is (B, D), x[:, -1:] (B, 1, D)."
-                raise FaultError(said) from fault
-            raise
-    if any(asked):
-        raise FaultError("the row is right, but the weights were asked for: need_weights=False.")
-
-
-@check
-def padding_tokens(function: Code) -> None:
-    """Check ``function(lengths, batch_size)``: padding in batches as given, and sorted by length.
-
-    ``lengths`` is a list of ints. The result is two ints: how many padding tokens the batches hold
-    when texts are taken in the order given, and when they are sorted by length first. Either end
-    may come first; the smaller last batch then holds others, and the number is another.
-    """
-    cases = [([5, 1, 4, 2], 2), ([3, 9, 2, 7, 7, 1, 8, 6], 3), ([4, 4, 3], 2), ([6], 4)]
-    results = [call(function, list(lengths), size) for lengths, size in cases]
-    for result in results:
-        require_parts(result, 2, "two numbers: as given, and sorted")
-    by_length = [as_number(result[1], "the padding of sorted batches") for result in results]
-    longest_first = by_length == [_padding(sorted(n, reverse=True), size) for n, size in cases]
-    for i in range(1 if longest_first else 2):
-        found = []
-        for result, (lengths, size) in zip(results, cases, strict=True):
-            order = sorted(lengths) if i else lengths
-            what = f"for lengths {order} in batches of {size}, the padding"
-            wrong = _wrong_paddings(lengths, size, is_sorted=bool(i))
-            found.append((result[i], _padding(order, size), what, wrong))
-        compare_numbers(found)
-
-
-def _wrong_paddings(lengths: list[int], size: int, is_sorted: bool) -> dict[str, int]:
-    known: dict[str, int] = {}
-    ends = [sorted(lengths), sorted(lengths, reverse=True)] if is_sorted else [lengths]
-    for n, order in enumerate(ends):
-        end = ", longest first" if n else ""
-        right, whole = _padding(order, size), order[: len(order) // size * size]
-        missing = -len(order) % size * max(order[len(whole) :], default=0)
-        known |= {
-            f"these are all positions{end}; subtract the tokens.": right + sum(order),
-            f"the last batch, which may be smaller, is left out{end}.": _padding(whole, size),
-            f"the last batch, which may be smaller, is counted as full{end}.": right + missing,
+    for n, start in [(5, True), (4, False), (3, False)]:
+        generator = torch.Generator().manual_seed(n)
+        q, k, v = (torch.randn(s, generator=generator) for s in [(3, 4), (n, 4), (n, 2)])
+        top, total = _read_so_far(q @ k.T / 2, start)
+        mixed = torch.zeros(3, 2) if start else torch.randn(3, 2, generator=generator)
+        mask = torch.rand(3, n, generator=generator) < 0.6
+        mask[0], mask[1] = False, True  # one query sees nothing in this tile, one sees all
+        result = call(function, (top.clone(), total.clone(), mixed.clone()), q, k, v, mask)
+        require_parts(result, 3, "three tensors: top, total and mixed")
+        _refuse_finite_fill(result, n, start)
+        products, read = q @ k.T, partial(_tile, (top, total, mixed), v, mask=mask)
+        right, early = read(products / 2), read(products / 2, ranked=products / 2)
+        if all(_same(got, wrong) for got, wrong in zip(result, early, strict=True)):
+            raise FaultError(EARLY)
+        faults = wrong_scales(products, 4, read) | {
+            NO_MASK: read(products / 2, mask=mask | True),
+            turned("allowed"): read(products / 2, mask=~mask),
         }
-    other = lengths if is_sorted else sorted(lengths)
-    back = other if is_sorted else other[::-1]
-    return known | {
-        "a batch is padded to its own longest text.": _padding(lengths, len(lengths)),
-        "a batch is padded to its own longest text, and the last one is full.": (
-            -(-len(lengths) // size) * size * max(lengths) - sum(lengths)
-        ),
-        "the two orders are the wrong way round.": _padding(other, size),
-        "the two orders are the wrong way round, longest first.": _padding(back, size),
-    }
+        down = (top - right[0]).exp()
+        counted, added = right[1] - total * down, right[2] - mixed * down
+        scores, up = (products / 2).masked_fill(~mask, -math.inf), (right[0] - top).exp()
+        largest = scores.amax(dim=-1, keepdim=True)
+        of_top = {
+            "top is the old one; the tile may hold a larger score.": top,
+            "the old top is forgotten; keep it where it is larger than the tile's.": largest,
+            "one largest score serves all; each query needs its own.": top.maximum(scores.max()),
+        }
+        of_total = {
+            "the total so far is not rescaled to the new top.": total + counted,
+            "the total so far is missing.": counted,
+            f"the total so far is {TURNED}": total * up + counted,
+        }
+        of_mixed = {
+            "what was mixed before is not rescaled to the new top.": mixed + added,
+            "what was mixed before is missing.": added,
+            f"what was mixed before is {TURNED}": mixed * up + added,
+            "mixed is divided by the total already; that comes last.": right[2] / right[1],
+        }
+        names = {"top": of_top, "total": of_total, "mixed": of_mixed}
+        for i, (name, own) in enumerate(names.items()):
+            mistakes = {said: wrong[i] for said, wrong in faults.items()} | own
+            compare(result[i], right[i], f"the new {name}", mistakes)
 
 
 @exercise
-def bag_of_tokens() -> Cases:
-    """Check ``function(scores, occurs, values)``: attention to the vocabulary, not to the text.
+def tiles_visited() -> Cases:
+    """Check ``function(T, window, tile)``: how many tiles of a causal window are computed.
 
-    ``scores`` is (V,), those of one query; ``occurs`` (B, V), how often each token occurs in each
-    text, int64; ``values`` (V, D). The result is what the query gathers from each text, (B, D).
+    T queries and keys are cut into tiles of ``tile``; query t sees the keys t - window + 1 to t.
+    The result is an int: the tiles in which a query sees a key.
     """
-    draw = normal(14)
-    scores, values = draw(6), draw(6, 4)
-    occurs = torch.tensor([[1, 3, 0, 2, 0, 1], [0, 1, 5, 0, 2, 0], [2, 0, 0, 1, 1, 4]])
-    texts = [torch.arange(6).repeat_interleave(row) for row in occurs]
-    right = torch.stack([scores[text].softmax(0) @ values[text] for text in texts])
-    often, shares = occurs.float(), scores.softmax(0)  # of the vocabulary, each token once
-    counted = often * scores.exp()
-    mistakes = {
-        "how often a token occurs is not used: every text gathers the same.": ((shares @ values).expand(3, 4)),
-        "how often is forgotten: a token counts once, however often it occurs.": ((scores + (often > 0).log()).softmax(-1) @ values),
-        "the counts are added to the scores; add their logarithms.": ((scores + often).softmax(-1) @ values),
-        "the scores are multiplied by the counts; add the logarithms of these.": ((scores * often).softmax(-1) @ values),
-        "a token that does not occur has a weight; with the logarithm of 0, -inf, it has none.": (
-            (scores + often.log1p()).softmax(-1) @ values
-        ),
-        "the logarithm of 0 was made 0, so a token that does not occur weighs as if it did.": (
-            (scores + often.clamp(min=1).log()).softmax(-1) @ values
-        ),
-        "the counts come after the softmax, so the weights no longer sum to one.": ((shares * often) @ values),
-        "the exponentials are not divided by their sum.": counted @ values,
-        "the softmax runs over the texts; it should run over the vocabulary.": ((scores + often.log()).softmax(0).nan_to_num() @ values),
-        "this is the mean of the values; the scores are not used.": (often / often.sum(-1, keepdim=True) @ values),
-    }
-    yield Case((scores, occurs, values), right, mistakes, "what the query gathers")
+    sizes = [(8, 4, 2), (8, 1, 2), (12, 3, 4), (16, 5, 4), (20, 7, 5), (10, 4, 4), (9, 20, 2)]
+    for T, window, tile in sizes:
+        back = torch.arange(T).unsqueeze(1) - torch.arange(T)
+        n, past = math.ceil(T / tile), back >= 0
+        seen = past & (back < window)
+        right, wide = _count(seen, tile), _count(past & (back <= window), tile)
+        before = sum(i - (i * tile - window + 1) // tile + 1 for i in range(n))
+        by_last = sum(i - max(0, min(i * tile + tile, T) - window) // tile + 1 for i in range(n))
+        cut = seen[: T // tile * tile, : T // tile * tile]
+        lengths = math.ceil(window / tile), window // tile + 1, window // tile
+        by_length, by_floor, by_parts = (sum(min(i + 1, m) for i in range(n)) for m in lengths)
+        mistakes = {
+            "these are the tiles of all pairs; most are never seen.": n * n,
+            "these are all causal tiles; the window leaves out more.": n * (n + 1) // 2,
+            "these look to both sides; a query sees no later key.": _count(seen | seen.T, tile),
+            "these go one key too far back; t itself is one of the window.": wide,
+            "a window may begin inside a tile, and so reach into one tile more.": by_length,
+            "a part of a tile is a tile too; a plain // drops what is left over.": by_floor,
+            "the length of the window alone, by //, is one tile or two too few.": by_parts,
+            "the text begins at key 0; no tile lies before it.": before,
+            "first to last are last - first + 1 tiles; the 1 is missing.": right - n,
+            "the window is one too narrow.": _count(past & (back < window - 1), tile),
+            "these are pairs; count tiles.": int(seen.sum()),
+            "these go back from a tile's last query; its first one sees further back.": by_last,
+            "the last tile is left out where it is smaller than the others.": _count(cut, tile),
+        }
+        where = f"for T = {T}, window = {window}, tile = {tile}"
+        form = "{what} you count {got} tiles: it is {right}."
+        yield Case((T, window, tile), right, mistakes, where, form=form, whole=True)
 
 
-def _padding(lengths: list[int], size: int) -> int:
-    parts = [lengths[i : i + size] for i in range(0, len(lengths), size)]
-    return sum(len(part) * max(part) - sum(part) for part in parts)
+@check
+def merged_parts(function: Code) -> None:
+    """Check ``function(outputs, log_sums)``: attention in n parts becomes the attention over all.
+
+    ``outputs``: (n, T, D_value); ``log_sums``: (n, T, 1), -inf where a query saw nothing in a part,
+    not in all. The result is the output, (T, D_value), and the log-sum-exp, (T, 1).
+    """
+    for n, shift in [(2, 0.0), (3, 0.0), (4, 200.0)]:
+        draw = normal(n)
+        outputs, log_sums = draw(n, 5, 3), draw(n, 5, 1) + shift
+        log_sums[0, 1] = -math.inf
+        result = call(function, outputs.clone(), log_sums.clone())
+        require_parts(result, 2, "two tensors: the output and its log-sum-exp")
+        whole = log_sums.logsumexp(dim=0)
+        if shift and not all(isinstance(x, Tensor) and x.isfinite().all() for x in result):
+            raise FaultError(OVERFLOW)
+        mix = partial(_mix, outputs)
+        of_logs = log_sums / log_sums.sum(dim=0), log_sums, log_sums.log_softmax(dim=0)
+        if any(_same(result[0], mix(share)) for share in of_logs):
+            raise FaultError("the shares are those of the log-sums; take their exponentials.")
+        measured, first = (log_sums - log_sums.amax(dim=0)).exp(), log_sums[:2].softmax(dim=0)
+        at_once = log_sums.flatten().softmax(dim=0).view_as(log_sums)
+        by_axis = [mix(log_sums.softmax(dim=i)) for i in range(3)]
+        mistakes = {
+            "this is the plain mean of the parts; a part counts by its sum.": outputs.mean(dim=0),
+            "the parts are added as they are; each counts by its share of the sum.": outputs.sum(0),
+            "weighed by the exponentials, but not divided by their sum.": mix(log_sums.exp()),
+            "the shares are those of the queries; they sum to one over the parts.": by_axis[1],
+            "the softmax is over the last axis, of one entry; the parts are axis 0.": by_axis[2],
+            "measured from the largest, but not divided by their sum.": mix(measured),
+            "one softmax runs over parts and queries; each query has its own.": mix(at_once),
+            "the shares sum to one already; add the parts, with no mean.": by_axis[0] / n,
+            "only the first two parts are merged.": _mix(outputs[:2], first),
+            "only the part with the largest sum is left.": mix((measured == 1).float()),
+        }
+        compare(result[0], by_axis[0], "the output", mistakes)
+        mistakes = {
+            "the log-sums are added; their exponentials add up.": log_sums.sum(dim=0),
+            "this is the largest log-sum; the other parts count as well.": log_sums.amax(dim=0),
+            "this is the sum; its logarithm is missing.": whole.exp(),
+            "the largest log-sum was taken off and is not added back.": whole - log_sums.amax(0),
+            "the log-sum-exp has lost its last dimension: (T, 1).": whole.squeeze(-1),
+        }
+        compare(result[1], whole, "the log-sum-exp", mistakes)
 
 
-def _tokens_and_heads(draw: Code) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Give tokens (B, S, D), a weight, its heads (B, H, S, D_head), and heads cut wrongly."""
-    tokens, weight = draw(B, S, D), draw(H * D_HEAD, D)
-    projected = tokens @ weight.T  # (B, S, H * D_head)
-    return tokens, weight, split(projected, H), strided(projected, H)
+@exercise
+def causal_state() -> Cases:
+    """Check ``function(q, k, v)``: causal attention without a softmax, by one state.
+
+    q and k are (T, D_head), v is (T, D_value); the result, (T, D_value), has for each query the
+    values of the keys up to its own, by their products with it, without T by T numbers.
+    """
+    for T, D in [(60, 4), (41, 3)]:
+        q, k, v = normal(T)(3, T, D)
+        products = q @ k.T
+        past, alone = products.tril(), products.diagonal()
+        mean = past @ v / torch.arange(1, T + 1).unsqueeze(1)
+        mistakes = {
+            "a query sees later keys; its state holds those up to its own.": products @ v,
+            "the token's own key is missing; add it before you read.": products.tril(-1) @ v,
+            "the state is turned round; a query meets the axis of the keys.": torch.stack(
+                [q[t] @ (v[: t + 1].T @ k[: t + 1]) for t in range(T)]
+            ),
+            "the state is the last token's alone; add to what was there.": alone.unsqueeze(1) * v,
+            "there is a division by the number of keys; here the products are only added.": mean,
+            "there is a root of D_head; here there is none.": past @ v / math.sqrt(D),
+            "there is a softmax; here the products are taken as they are.": (
+                products.masked_fill(past == 0, -math.inf).softmax(dim=-1) @ v
+            ),
+        }
+        waste = "there is a number for each query and key; a state of D_head by D_value is enough"
+        right = past @ v
+        with work(T * T * D, waste):
+            yield Case((q, k, v), right, mistakes, "the output", atol=1e-4)
+
+
+def _refuse_finite_fill(result: Sequence[Any], n: int, start: bool) -> None:
+    """Name the fill that shows itself only where the first query sees nothing of its first tile."""
+    if not start or not all(isinstance(x, Tensor) and x.shape[:1] == (3,) for x in result):
+        return
+    top, total = (x[0].flatten()[0].item() for x in result[:2])
+    if top < -1000 and abs(total - n) < 1e-3:
+        raise FaultError(FILLED)
+
+
+def _mix(outputs: Tensor, shares: Tensor) -> Tensor:
+    return (shares * outputs).sum(dim=0)
+
+
+def _same(got: Any, wrong: Tensor) -> bool:
+    """Say whether a part of the state is the one that a mistake gives."""
+    return isinstance(got, Tensor) and got.shape == wrong.shape and torch.allclose(got.double(), wrong.double(), atol=1e-5, equal_nan=True)
+
+
+def _read_so_far(scores: Tensor, start: bool) -> tuple[Tensor, Tensor]:
+    """Give top and total of three queries: at the start, or below and above the scores to come."""
+    if start:
+        return torch.full((3, 1), LOWEST), torch.zeros(3, 1)
+    above = torch.tensor([[-0.5], [-2.0], [1.5]])
+    return scores.amax(dim=-1, keepdim=True) + above, torch.tensor([[1.3], [1.7], [1.1]])
+
+
+def _tile(state: State, v: Tensor, scores: Tensor, mask: Tensor, ranked: Tensor | None = None) -> State:
+    top, total, mixed = state
+    scores = scores.masked_fill(~mask, -math.inf)
+    largest = (scores if ranked is None else ranked).amax(dim=-1, keepdim=True)
+    right = torch.maximum(top, largest)
+    down, weights = (top - right).exp(), (scores - right).exp()
+    return right, total * down + weights.sum(dim=-1, keepdim=True), mixed * down + weights @ v
+
+
+def _count(mask: Tensor, tile: int) -> int:
+    return sum(int(part.any()) for rows in mask.split(tile) for part in rows.split(tile, dim=-1))

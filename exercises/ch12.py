@@ -1,231 +1,201 @@
-"""Checks of chapter 12: tiles, parts that are merged, a state in place of the keys.
+"""Checks of chapter 12: steps with a cache, shared heads of keys, pages, guesses.
 
-Shapes: rows queries and n keys in a tile; n parts, T queries.
+Shapes: B texts, T queries, S tokens in the cache, H heads.
 """
 
-import math
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal, require_parts, work
-from exercises.mistakes import NO_MASK, turned, wrong_scales
-
-State = tuple[Tensor, Tensor, Tensor]  # top, total and mixed
-LOWEST = torch.finfo(torch.float32).min  # the largest score before any was read
-FILLED = (
-    "where a whole tile is blocked, the total should not grow: a large negative number is then its "
-    "own maximum, and each blocked key counts as one. Fill with -inf."
-)
-TURNED = "rescaled the wrong way round; the factor is exp(old top - new top), at most 1."
-OVERFLOW = "with log-sums of about 200 the exponential overflows; measure from the largest."
-EARLY = "the largest score is taken before the mask; a blocked score may be the largest. Block first."
-
-
-@check
-def one_tile(function: Code) -> None:
-    """Check ``function(state, q, k, v, mask)``: some queries read one tile of keys and values.
-
-    ``state`` is (top, total, mixed), of shapes (rows, 1), (rows, 1) and (rows, D_value); q is
-    (rows, D_head), k (n, D_head), v (n, D_value) and mask (rows, n), True = allowed. The result is
-    the new state: three tensors of the same shapes.
-    """
-    for n, start in [(5, True), (4, False), (3, False)]:
-        generator = torch.Generator().manual_seed(n)
-        q, k, v = (torch.randn(s, generator=generator) for s in [(3, 4), (n, 4), (n, 2)])
-        top, total = _read_so_far(q @ k.T / 2, start)
-        mixed = torch.zeros(3, 2) if start else torch.randn(3, 2, generator=generator)
-        mask = torch.rand(3, n, generator=generator) < 0.6
-        mask[0], mask[1] = False, True  # one query sees nothing in this tile, one sees all
-        result = call(function, (top.clone(), total.clone(), mixed.clone()), q, k, v, mask)
-        require_parts(result, 3, "three tensors: top, total and mixed")
-        _refuse_finite_fill(result, n, start)
-        products, read = q @ k.T, partial(_tile, (top, total, mixed), v, mask=mask)
-        right, early = read(products / 2), read(products / 2, ranked=products / 2)
-        if all(_same(got, wrong) for got, wrong in zip(result, early, strict=True)):
-            raise FaultError(EARLY)
-        faults = wrong_scales(products, 4, read) | {
-            NO_MASK: read(products / 2, mask=mask | True),
-            turned("allowed"): read(products / 2, mask=~mask),
-        }
-        down = (top - right[0]).exp()
-        counted, added = right[1] - total * down, right[2] - mixed * down
-        scores, up = (products / 2).masked_fill(~mask, -math.inf), (right[0] - top).exp()
-        largest = scores.amax(dim=-1, keepdim=True)
-        of_top = {
-            "top is the old one; the tile may hold a larger score.": top,
-            "the old top is forgotten; keep it where it is larger than the tile's.": largest,
-            "one largest score serves all; each query needs its own.": top.maximum(scores.max()),
-        }
-        of_total = {
-            "the total so far is not rescaled to the new top.": total + counted,
-            "the total so far is missing.": counted,
-            f"the total so far is {TURNED}": total * up + counted,
-        }
-        of_mixed = {
-            "what was mixed before is not rescaled to the new top.": mixed + added,
-            "what was mixed before is missing.": added,
-            f"what was mixed before is {TURNED}": mixed * up + added,
-            "mixed is divided by the total already; that comes last.": right[2] / right[1],
-        }
-        names = {"top": of_top, "total": of_total, "mixed": of_mixed}
-        for i, (name, own) in enumerate(names.items()):
-            mistakes = {said: wrong[i] for said, wrong in faults.items()} | own
-            compare(result[i], right[i], f"the new {name}", mistakes)
+from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, compare, exercise, normal
+from exercises.mistakes import HEAD_0, KEYS_0, NO_MASK, SWAPPED, ZEROED, soft, turned, wrong_attention
 
 
 @exercise
-def tiles_visited() -> Cases:
-    """Check ``function(T, window, tile)``: how many tiles of a causal window are computed.
+def cached_steps() -> Cases:
+    """Check ``function(q, k, v, keys, values)``: T new tokens attend, beside S in the cache.
 
-    T queries and keys are cut into tiles of ``tile``; query t sees the keys t - window + 1 to t.
-    The result is an int: the tiles in which a query sees a key.
+    ``q``, ``k`` and ``v`` are those of the new tokens, (B, H, T, D_head), T >= 1; ``keys`` and
+    ``values`` those of the S tokens before, (B, H, S, D_head), S may be 0. The result is what the
+    heads give, (B, H, T, D_head), and all keys and values, (B, H, S + T, D_head).
     """
-    sizes = [(8, 4, 2), (8, 1, 2), (12, 3, 4), (16, 5, 4), (20, 7, 5), (10, 4, 4), (9, 20, 2)]
-    for T, window, tile in sizes:
-        back = torch.arange(T).unsqueeze(1) - torch.arange(T)
-        n, past = math.ceil(T / tile), back >= 0
-        seen = past & (back < window)
-        right, wide = _count(seen, tile), _count(past & (back <= window), tile)
-        before = sum(i - (i * tile - window + 1) // tile + 1 for i in range(n))
-        by_last = sum(i - max(0, min(i * tile + tile, T) - window) // tile + 1 for i in range(n))
-        cut = seen[: T // tile * tile, : T // tile * tile]
-        lengths = math.ceil(window / tile), window // tile + 1, window // tile
-        by_length, by_floor, by_parts = (sum(min(i + 1, m) for i in range(n)) for m in lengths)
+    draw = normal(12)
+    for B, H, T, S, D_head in [(1, 2, 3, 4, 8), (2, 3, 1, 5, 4), (2, 2, 4, 0, 4)]:
+        q, k, v = 2 * draw(3, B, H, T, D_head)
+        old_k, old_v = draw(2, B, H, S, D_head)
+        where = f"with {T} new tokens and {S} in the cache, "
+        keys, values = torch.cat([old_k, k], dim=2), torch.cat([old_v, v], dim=2)
+        wrong: dict[str, Any] = {}
+        for i, (name, new, kept) in enumerate((("keys", k, keys), ("values", v, values))):
+            told = {
+                f"the new {name} are those of the new tokens alone; keep the old ones.": new,
+                f"the {name} are as they were: add the new tokens'.": kept[:, :, :S],
+                f"the new tokens come last, not first, in the {name}.": kept.roll(T, 2),
+            }
+            wrong |= {said: (None, None, made) if i else (None, made, None) for said, made in told.items()}
+        allowed = torch.ones(T, S + T, dtype=torch.bool).tril(S)  # True = allowed
+        scores = q @ keys.mT / D_head**0.5  # (B, H, T, S + T)
+        top_left, shy, late = (torch.ones(T, S + T).tril(n).bool() for n in (0, S - 1, S + 1))
         mistakes = {
-            "these are the tiles of all pairs; most are never seen.": n * n,
-            "these are all causal tiles; the window leaves out more.": n * (n + 1) // 2,
-            "these look to both sides; a query sees no later key.": _count(seen | seen.T, tile),
-            "these go one key too far back; t itself is one of the window.": wide,
-            "a window may begin inside a tile, and so reach into one tile more.": by_length,
-            "a part of a tile is a tile too; a plain // drops what is left over.": by_floor,
-            "the length of the window alone, by //, is one tile or two too few.": by_parts,
-            "the text begins at key 0; no tile lies before it.": before,
-            "first to last are last - first + 1 tiles; the 1 is missing.": right - n,
-            "the window is one too narrow.": _count(past & (back < window - 1), tile),
-            "these are pairs; count tiles.": int(seen.sum()),
-            "these go back from a tile's last query; its first one sees further back.": by_last,
-            "the last tile is left out where it is smaller than the others.": _count(cut, tile),
+            "the mask counts from the top left, as is_causal=True does, so that new token 0 sees "
+            "key 0 alone; it stands at place S, and sees S + 1 keys.": soft(scores, top_left) @ values,
+            "a new token sees those after it; among themselves they need the causal mask.": (scores.softmax(-1) @ values),
+            "a new token sees the one after it too: new token 0 sees S + 1 keys.": (soft(scores, late) @ values),
+            "only the old tokens are seen: append first.": soft(q @ old_k.mT / D_head**0.5) @ old_v,
+            turned("allowed"): soft(scores, ~allowed) @ values,
+            "a new token does not see itself: new token 0 sees S + 1 keys, its own too.": (soft(scores, shy).nan_to_num() @ values),
+            "the mask is added to the scores; PyTorch's kernel blocks by one of bools.": (soft(scores + allowed.float()) @ values),
+            "the mask is multiplied into the scores: a score of 0 is no block.": (soft(scores * allowed) @ values),
         }
-        where = f"for T = {T}, window = {window}, tile = {tile}"
-        form = "{what} you count {got} tiles: it is {right}."
-        yield Case((T, window, tile), right, mistakes, where, form=form, whole=True)
+        shared = wrong_attention(q, keys, values, allowed)
+        mistakes |= {said: made for said, made in shared.items() if said not in (NO_MASK, ZEROED)}  # said above already
+        wrong |= {said: (made, None, None) for said, made in mistakes.items()}
+        wrong[SWAPPED] = (mistakes[SWAPPED], values, keys)
+        given, right = (q, k, v, old_k, old_v), (soft(scores, allowed) @ values, keys, values)
+        what, parts = (f"{where}the output", f"{where}the keys", f"{where}the values"), "three things: output, keys and values"
+        yield Case(given, right, wrong, what, parts, order=(1, 2, 0))
 
 
-@check
-def merged_parts(function: Code) -> None:
-    """Check ``function(outputs, log_sums)``: attention in n parts becomes the attention over all.
+class _Largest(TorchDispatchMode):
+    """Note how many numbers the largest result of an operation has; one seen wide counts too.
 
-    ``outputs``: (n, T, D_value); ``log_sums``: (n, T, 1), -inf where a query saw nothing in a part,
-    not in all. The result is the output, (T, D_value), and the log-sum-exp, (T, 1).
+    And note whether PyTorch's kernel was given fewer heads of keys than of queries.
     """
-    for n, shift in [(2, 0.0), (3, 0.0), (4, 200.0)]:
-        draw = normal(n)
-        outputs, log_sums = draw(n, 5, 3), draw(n, 5, 1) + shift
-        log_sums[0, 1] = -math.inf
-        result = call(function, outputs.clone(), log_sums.clone())
-        require_parts(result, 2, "two tensors: the output and its log-sum-exp")
-        whole = log_sums.logsumexp(dim=0)
-        if shift and not all(isinstance(x, Tensor) and x.isfinite().all() for x in result):
-            raise FaultError(OVERFLOW)
-        mix = partial(_mix, outputs)
-        of_logs = log_sums / log_sums.sum(dim=0), log_sums, log_sums.log_softmax(dim=0)
-        if any(_same(result[0], mix(share)) for share in of_logs):
-            raise FaultError("the shares are those of the log-sums; take their exponentials.")
-        measured, first = (log_sums - log_sums.amax(dim=0)).exp(), log_sums[:2].softmax(dim=0)
-        at_once = log_sums.flatten().softmax(dim=0).view_as(log_sums)
-        by_axis = [mix(log_sums.softmax(dim=i)) for i in range(3)]
-        mistakes = {
-            "this is the plain mean of the parts; a part counts by its sum.": outputs.mean(dim=0),
-            "the parts are added as they are; each counts by its share of the sum.": outputs.sum(0),
-            "weighed by the exponentials, but not divided by their sum.": mix(log_sums.exp()),
-            "the shares are those of the queries; they sum to one over the parts.": by_axis[1],
-            "the softmax is over the last axis, of one entry; the parts are axis 0.": by_axis[2],
-            "measured from the largest, but not divided by their sum.": mix(measured),
-            "one softmax runs over parts and queries; each query has its own.": mix(at_once),
-            "the shares sum to one already; add the parts, with no mean.": by_axis[0] / n,
-            "only the first two parts are merged.": _mix(outputs[:2], first),
-            "only the part with the largest sum is left.": mix((measured == 1).float()),
-        }
-        compare(result[0], by_axis[0], "the output", mistakes)
-        mistakes = {
-            "the log-sums are added; their exponentials add up.": log_sums.sum(dim=0),
-            "this is the largest log-sum; the other parts count as well.": log_sums.amax(dim=0),
-            "this is the sum; its logarithm is missing.": whole.exp(),
-            "the largest log-sum was taken off and is not added back.": whole - log_sums.amax(0),
-            "the log-sum-exp has lost its last dimension: (T, 1).": whole.squeeze(-1),
-        }
-        compare(result[1], whole, "the log-sum-exp", mistakes)
+
+    numbers, grouped = 0, False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if "scaled_dot_product" in str(func) and args[0].shape[1] != args[1].shape[1]:
+            self.grouped = True
+        if isinstance(result, Tensor):
+            self.numbers = max(self.numbers, result.numel())
+        return result
 
 
 @exercise
-def causal_state() -> Cases:
-    """Check ``function(q, k, v)``: causal attention without a softmax, by one state.
+def grouped_heads() -> Cases:
+    """Check ``function(q, k, v)``: H heads of queries attend to H_kv heads of keys, no mask.
 
-    q and k are (T, D_head), v is (T, D_value); the result, (T, D_value), has for each query the
-    values of the keys up to its own, by their products with it, without T by T numbers.
+    ``q`` and the result are (B, H, T, D_head), ``k`` and ``v`` (B, H_kv, S, D_head); query head h
+    reads key head h // (H / H_kv). No key may be repeated, nor seen as if it were.
     """
-    for T, D in [(60, 4), (41, 3)]:
-        q, k, v = normal(T)(3, T, D)
-        products = q @ k.T
-        past, alone = products.tril(), products.diagonal()
-        mean = past @ v / torch.arange(1, T + 1).unsqueeze(1)
+    draw = normal(12)
+    for H_kv, H, T in [(2, 6, 3), (4, 8, 1), (1, 4, 2), (3, 3, 2)]:
+        q, times = draw(2, H, T, 8), H // H_kv
+        k, v = draw(2, 2, H_kv, 5, 8)
+        wide_k, wide_v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
+        tiles, first = [h % H_kv for h in range(H)], [0] * H
+
+        def heads(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            return soft(q @ k.mT / 8**0.5) @ v
+
+        apart = q.unflatten(1, (times, H_kv)).transpose(1, 2)  # head h in group h % H_kv
+        flat = q.transpose(1, 2).reshape(2, H_kv, -1, 8)  # (B, H_kv, times * T, D_head)
         mistakes = {
-            "a query sees later keys; its state holds those up to its own.": products @ v,
-            "the token's own key is missing; add it before you read.": products.tril(-1) @ v,
-            "the state is turned round; a query meets the axis of the keys.": torch.stack(
-                [q[t] @ (v[: t + 1].T @ k[: t + 1]) for t in range(T)]
+            "the key heads are laid like tiles, 0 1 0 1; it is 0 0 1 1.": (heads(q, k[:, tiles], v[:, tiles])),
+            HEAD_0: heads(q, k[:, first], v[:, first]),
+            "the rows of a group come out in another order than they went in.": (heads(flat, k, v).reshape(q.shape)),
+            "heads far apart share a group, and come out in its order; neighbours share one.": (
+                heads(apart.reshape(2, H_kv, -1, 8), k, v).reshape(q.shape)
             ),
-            "the state is the last token's alone; add to what was there.": alone.unsqueeze(1) * v,
-            "there is a division by the number of keys; here the products are only added.": mean,
-            "there is a root of D_head; here there is none.": past @ v / math.sqrt(D),
-            "there is a softmax; here the products are taken as they are.": (
-                products.masked_fill(past == 0, -math.inf).softmax(dim=-1) @ v
-            ),
+        } | wrong_attention(q, wide_k, wide_v)
+        del mistakes[KEYS_0]  # there is no mask: the same as HEAD_0
+        what = f"for {H_kv} key heads, {H} query heads and {T} new tokens, the result"
+        right = heads(q, wide_k, wide_v)
+        with _Largest() as largest:
+            try:
+                yield Case((q, k, v), right, mistakes, what)
+            except FaultError as fault:
+                if T > 1 and "is invalid for input of size" in str(fault):
+                    raise FaultError(f"here T is {T}, not 1: a group has H / H_kv * T rows ({fault})") from fault
+                raise
+        if largest.grouped:
+            raise FaultError(
+                "right, but it is PyTorch's enable_gqa that grouped the heads: do it yourself, "
+                "with the queries of a group as rows of one matrix."
+            )
+        if times > 1 and largest.numbers >= wide_k.numel():
+            raise FaultError(
+                "right, but keys or values were repeated, as a broadcast product also does: make the queries of a group rows of one matrix."
+            )
+
+
+@check
+def gathered_pages(function: Code) -> None:
+    """Check ``function(room, table, length)``: the keys and values of a text, from its pages.
+
+    ``room`` is (2, pages, H_kv, page, D_head), ``table`` the numbers of the text's pages in their
+    order. The result is (2, H_kv, length, D_head), 1 <= length <= page * len(table).
+    """
+    draw = normal(12)
+    for table, length, H_kv in [([6, 2, 5], 10, 2), ([3, 0], 8, 3), ([4, 1], 5, 2)]:
+        room = draw(2, 7, H_kv, 4, 5)
+        pages = [room[:, number] for number in table]  # (2, H_kv, page, D_head) each
+        right = torch.cat(pages, dim=2)
+        mixed = torch.stack(pages, dim=1).reshape(right.shape)
+        first = torch.cat([room[:, n] for n in range(len(table))], dim=2)
+        in_order = torch.cat([room[:, n] for n in sorted(table)], dim=2)
+        mistakes = {
+            "the last page need not be full: give `length` rows.": right,
+            "heads mixed up: a page holds all heads; bring its axis beside that of the rows before two axes become one.": mixed[
+                :, :, :length
+            ],
+            "these are the first pages of the memory; take those of the table.": (first[:, :, :length]),
+            "the pages stand in the memory's order; take them in the table's.": (in_order[:, :, :length]),
+            "these are the last rows; the first `length` are the text's.": right[:, :, -length:],
         }
-        waste = "there is a number for each query and key; a state of D_head by D_value is enough"
-        right = past @ v
-        with work(T * T * D, waste):
-            yield Case((q, k, v), right, mistakes, "the output", atol=1e-4)
+        if length == right.shape[2]:  # nothing to cut, so nothing of it can be wrong
+            mistakes = {said: wrong for said, wrong in mistakes.items() if "`" not in said}
+        got = call(function, room.clone(), list(table), length)
+        if isinstance(got, list | tuple) and all(isinstance(part, Tensor) for part in got):
+            got = torch.stack([*got]) if len({part.shape for part in got}) == 1 else got
+        compare(got, right[:, :, :length], f"for the pages {table}, the result", mistakes)
 
 
-def _refuse_finite_fill(result: Sequence[Any], n: int, start: bool) -> None:
-    """Name the fill that shows itself only where the first query sees nothing of its first tile."""
-    if not start or not all(isinstance(x, Tensor) and x.shape[:1] == (3,) for x in result):
-        return
-    top, total = (x[0].flatten()[0].item() for x in result[:2])
-    if top < -1000 and abs(total - n) < 1e-3:
-        raise FaultError(FILLED)
+@check
+def accepted_tokens(function: Code) -> None:
+    """Check ``function(guesses, answers)``: what one pass over k guesses writes.
 
-
-def _mix(outputs: Tensor, shares: Tensor) -> Tensor:
-    return (shares * outputs).sum(dim=0)
-
-
-def _same(got: Any, wrong: Tensor) -> bool:
-    """Say whether a part of the state is the one that a mistake gives."""
-    return isinstance(got, Tensor) and got.shape == wrong.shape and torch.allclose(got.double(), wrong.double(), atol=1e-5, equal_nan=True)
-
-
-def _read_so_far(scores: Tensor, start: bool) -> tuple[Tensor, Tensor]:
-    """Give top and total of three queries: at the start, or below and above the scores to come."""
-    if start:
-        return torch.full((3, 1), LOWEST), torch.zeros(3, 1)
-    above = torch.tensor([[-0.5], [-2.0], [1.5]])
-    return scores.amax(dim=-1, keepdim=True) + above, torch.tensor([[1.3], [1.7], [1.1]])
-
-
-def _tile(state: State, v: Tensor, scores: Tensor, mask: Tensor, ranked: Tensor | None = None) -> State:
-    top, total, mixed = state
-    scores = scores.masked_fill(~mask, -math.inf)
-    largest = (scores if ranked is None else ranked).amax(dim=-1, keepdim=True)
-    right = torch.maximum(top, largest)
-    down, weights = (top - right).exp(), (scores - right).exp()
-    return right, total * down + weights.sum(dim=-1, keepdim=True), mixed * down + weights @ v
-
-
-def _count(mask: Tensor, tile: int) -> int:
-    return sum(int(part.any()) for rows in mask.split(tile) for part in rows.split(tile, dim=-1))
+    ``guesses`` (k,) were given to the model after the text so far, ``answers`` (k + 1,) is its
+    choice after the text, after the first guess, ..., after the last. The result holds the guesses
+    that the model would have written and the answer after them, (n + 1,), 0 <= n <= k.
+    """
+    cases = [  # guesses, answers
+        ([5, 2, 7, 7], [5, 2, 9, 7, 4]),  # the third is wrong, the fourth right by chance
+        ([3, 1], [4, 1, 8]),  # none
+        ([6, 6, 2], [6, 6, 2, 9]),  # all
+        ([], [3]),
+        ([1, 2, 3], [1, 1, 2, 3]),  # each guess is the answer one place later
+        ([4], [4, 4]),
+    ]
+    for given, said in cases:
+        guesses, answers = torch.tensor(given, dtype=torch.int64), torch.tensor(said)
+        same = guesses == answers[:-1]
+        n = int(same.long().cumprod(0).sum())
+        late = int((guesses == answers[1:]).long().cumprod(0).sum())
+        mistakes = {
+            "stop at the first wrong guess: a later one was made after a wrong text.": (answers[: int(same.sum()) + 1]),
+            "only the right ones of all guesses are kept; stop at the first wrong one.": (torch.cat([guesses[same], answers[-1:]])),
+            "the model's own answer is missing: after the last right guess comes its token.": (guesses[:n]),
+            "the last token is the wrong guess; write the model's answer in its place.": (guesses[: n + 1]),
+            "compare guess i with answer i: the answer after the text is for the first guess.": (answers[1 : late + 2]),
+            "compare guess i with answer i, not with the one after it.": answers[: late + 1],
+            "after the last right guess comes its own answer, not the last of all.": (torch.cat([guesses[:n], answers[-1:]])),
+            "where no guess is wrong, argmax gives 0; then all answers count.": answers[:1],
+            "these are all answers; those after a wrong guess do not count.": answers,
+            "these are all guesses, right or wrong.": guesses,
+        }
+        try:
+            got = call(function, guesses.clone(), answers.clone())
+        except FaultError as fault:
+            if n == len(given) and "IndexError" in str(fault):
+                raise FaultError(f"all guesses are right here: stop at their end ({fault})") from fault
+            raise
+        if isinstance(got, list | tuple):
+            tokens = [as_number(token, f"each token for guesses {given}") for token in got]
+            got = torch.tensor(tokens, dtype=torch.float64)
+        what = f"for guesses {given} and answers {said}, the result"
+        compare(got, answers[: n + 1], what, mistakes)

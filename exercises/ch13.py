@@ -1,201 +1,263 @@
-"""Checks of chapter 13: steps with a cache, shared heads of keys, pages, guesses.
+"""Checks of chapter 13: where processes have to talk, and what each of them does.
 
-Shapes: B texts, T queries, S tokens in the cache, H heads.
+The processes are imitated by threads, which hand each other tensors as processes would.
+
+Shapes: N processes, B sequences, T tokens, D the model's width.
 """
 
+from collections.abc import Callable, Sequence
+from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from utils.tiled import merge_attention, partial_attention
 
 from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, compare, exercise, normal
-from exercises.mistakes import HEAD_0, KEYS_0, NO_MASK, SWAPPED, ZEROED, soft, turned, wrong_attention
+from exercises.mistakes import soft
+
+PATIENCE = 5.0  # seconds that one waits for the others
+JUST_COME = "pass on what has just come, and not your own again."
+DONE = object()  # what one that has returned hands over, so that nobody waits for it in vain
+ALONE = "the processes wait for one another: all must call it equally often, in the same order."
 
 
-@exercise
-def cached_steps() -> Cases:
-    """Check ``function(q, k, v, keys, values)``: T new tokens attend, beside S in the cache.
+@check
+def placed_all_reduce(function: Code) -> None:
+    """Check ``function(heads, w_o, b_o, all_reduce)``: from a process's own heads to the output.
 
-    ``q``, ``k`` and ``v`` are those of the new tokens, (B, H, T, D_head), T >= 1; ``keys`` and
-    ``values`` those of the S tokens before, (B, H, S, D_head), S may be 0. The result is what the
-    heads give, (B, H, T, D_head), and all keys and values, (B, H, S + T, D_head).
+    ``heads`` is (B, T, D / N), the heads of this process side by side, ``w_o`` (D, D / N) its
+    columns of the last projection and ``b_o`` (D,) the whole bias. ``all_reduce(x)`` gives, and
+    leaves in ``x``, the sum over all processes. The result is the layer's output, (B, T, D), in
+    every process.
     """
-    draw = normal(12)
-    for B, H, T, S, D_head in [(1, 2, 3, 4, 8), (2, 3, 1, 5, 4), (2, 2, 4, 0, 4)]:
-        q, k, v = 2 * draw(3, B, H, T, D_head)
-        old_k, old_v = draw(2, B, H, S, D_head)
-        where = f"with {T} new tokens and {S} in the cache, "
-        keys, values = torch.cat([old_k, k], dim=2), torch.cat([old_v, v], dim=2)
-        wrong: dict[str, Any] = {}
-        for i, (name, new, kept) in enumerate((("keys", k, keys), ("values", v, values))):
-            told = {
-                f"the new {name} are those of the new tokens alone; keep the old ones.": new,
-                f"the {name} are as they were: add the new tokens'.": kept[:, :, :S],
-                f"the new tokens come last, not first, in the {name}.": kept.roll(T, 2),
+    for N, D in [(2, 8), (3, 6)]:
+        draw = normal(N)
+        heads, w_o, b_o = draw(2, 5, D), draw(D, D), draw(D)
+        cut_heads, cut_w = heads.chunk(N, dim=-1), w_o.chunk(N, dim=-1)
+        group = _Group(N)
+        results = group.call(
+            function,
+            [(h.clone(), w.clone(), b_o.clone(), group.adder(rank)) for rank, (h, w) in enumerate(zip(cut_heads, cut_w, strict=True))],
+        )
+        parts = [h @ w.T for h, w in zip(cut_heads, cut_w, strict=True)]
+        whole, added = heads @ w_o.T, torch.stack(cut_heads).sum(dim=0)
+        for rank, result in enumerate(results):
+            mistakes = {
+                "the parts are not added up: call all_reduce.": parts[rank] + b_o,
+                "the parts are not added up, and the bias is missing.": parts[rank],
+                "the bias is in the sum once for each process; add it once, to the sum.": (whole + N * b_o),
+                "the bias is missing.": whole,
+                "this is the mean of the parts; the output is their sum.": whole / N + b_o,
+                "the heads are added up before the projection. Heads of two processes are "
+                "different things: project first, each by its own columns.": (added @ cut_w[rank].T + b_o),
+                "the output is added up again; one all-reduce has done it.": N * whole + b_o,
             }
-            wrong |= {said: (None, None, made) if i else (None, made, None) for said, made in told.items()}
-        allowed = torch.ones(T, S + T, dtype=torch.bool).tril(S)  # True = allowed
-        scores = q @ keys.mT / D_head**0.5  # (B, H, T, S + T)
-        top_left, shy, late = (torch.ones(T, S + T).tril(n).bool() for n in (0, S - 1, S + 1))
-        mistakes = {
-            "the mask counts from the top left, as is_causal=True does, so that new token 0 sees "
-            "key 0 alone; it stands at place S, and sees S + 1 keys.": soft(scores, top_left) @ values,
-            "a new token sees those after it; among themselves they need the causal mask.": (scores.softmax(-1) @ values),
-            "a new token sees the one after it too: new token 0 sees S + 1 keys.": (soft(scores, late) @ values),
-            "only the old tokens are seen: append first.": soft(q @ old_k.mT / D_head**0.5) @ old_v,
-            turned("allowed"): soft(scores, ~allowed) @ values,
-            "a new token does not see itself: new token 0 sees S + 1 keys, its own too.": (soft(scores, shy).nan_to_num() @ values),
-            "the mask is added to the scores; PyTorch's kernel blocks by one of bools.": (soft(scores + allowed.float()) @ values),
-            "the mask is multiplied into the scores: a score of 0 is no block.": (soft(scores * allowed) @ values),
-        }
-        shared = wrong_attention(q, keys, values, allowed)
-        mistakes |= {said: made for said, made in shared.items() if said not in (NO_MASK, ZEROED)}  # said above already
-        wrong |= {said: (made, None, None) for said, made in mistakes.items()}
-        wrong[SWAPPED] = (mistakes[SWAPPED], values, keys)
-        given, right = (q, k, v, old_k, old_v), (soft(scores, allowed) @ values, keys, values)
-        what, parts = (f"{where}the output", f"{where}the keys", f"{where}the values"), "three things: output, keys and values"
-        yield Case(given, right, wrong, what, parts, order=(1, 2, 0))
+            compare(result, whole + b_o, f"the output in process {rank} of {N}", mistakes)
+        group.refuse_more(2 * 5 * D, "right, but {given:,} numbers go through it; {enough:,} do.")
 
 
-class _Largest(TorchDispatchMode):
-    """Note how many numbers the largest result of an operation has; one seen wide counts too.
+@check
+def ring_of_parts(function: Code) -> None:
+    """Check ``function(q, k, v, N, pass_on)``: attention to keys that live in N processes.
 
-    And note whether PyTorch's kernel was given fewer heads of keys than of queries.
+    ``q``, ``k``, ``v`` are (T / N, D_head), this process's own. ``pass_on(x)`` hands a tensor, or a
+    list of them, to the next process, and gives what the one before handed over. The result is the
+    output for the process's own queries, (T / N, D_head), without a mask.
     """
+    for N in (3, 4):
+        q, k, v = normal(N)(3, N * 3, 4)
+        slices = q_s, k_s, v_s = [x.chunk(N) for x in (q, k, v)]
+        group = _Group(N)
+        inputs = [(*(x[rank].clone() for x in slices), N, group.neighbour(rank)) for rank in range(N)]
+        results = group.call(function, inputs)
+        whole = soft(q @ k.T / 2) @ v
+        for rank, result in enumerate(results):
+            mine, own = range(rank * 3, rank * 3 + 3), [rank] * N
+            come = [rank - step for step in range(N)]
+            again = [rank, *[rank - 1] * (N - 1)]
+            outputs = torch.stack([partial_attention(q_s[rank], k_s[i], v_s[i])[0] for i in come])
+            mistakes = {
+                "these queries have seen their own process's keys alone: pass keys on.": outputs[0],
+                "this is the plain mean of the parts; each counts by its log-sum-exp.": (outputs.mean(dim=0)),
+                "the parts are added as they are; merge_attention weighs them.": outputs.sum(dim=0),
+                "only the keys that came last are in it; merge all parts.": outputs[-1],
+            }
+            late, twice = come[:-1], [*come, rank]
+            for said, queries, keys, values in [
+                ("your own keys are not in it; begin with them.", own, come[1:], come[1:]),
+                (f"the neighbour's keys came every time: {JUST_COME}", own, again, again),
+                ("the values stay your own: pass them on with their keys.", own, come, own),
+                ("the keys stay your own: pass them on with their values.", own, own, come),
+                ("the queries travel too; they stay: pass on k and v alone.", come, come, come),
+                ("the last slice has not come yet: N parts need N - 1 passes.", own, late, late),
+                ("your own keys count twice: after N - 1 passes all have come.", own, twice, twice),
+            ]:
+                which = zip([*queries, rank], keys, values, strict=False)
+                parts = [partial_attention(q_s[h], k_s[i], v_s[j]) for h, i, j in which]
+                mistakes[said] = merge_attention(parts)[0]
+            if isinstance(result, tuple):
+                raise FaultError("merge_attention gives the output and its log-sum-exps; take [0].")
+            compare(result, whole[mine], f"the output in process {rank} of {N}", mistakes)
+        enough = (N - 1) * 2 * 3 * 4
+        more = "right, but {given:,} numbers leave a process; N - 1 passes of its slice, {enough:,}"
+        group.refuse_more(enough, f"{more}, are enough.")
 
-    numbers, grouped = 0, False
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if "scaled_dot_product" in str(func) and args[0].shape[1] != args[1].shape[1]:
-            self.grouped = True
-        if isinstance(result, Tensor):
-            self.numbers = max(self.numbers, result.numel())
-        return result
+@check
+def balanced_ring(function: Code) -> None:
+    """Check ``function(T, N)``: which tokens each process holds, so that all do as much.
+
+    The result is a list of N lists, or a tensor (N, T / N), of positions. Query t sees the keys 0
+    to t. Each token has one place, and all have as many tokens and as many pairs.
+    """
+    for T, N in [(8, 2), (16, 4), (24, 3)]:
+        result = call(function, T, N)
+        try:
+            held = [sorted(int(t) for t in row) for row in result]
+        except (TypeError, ValueError):
+            said = "your function should return positions, a list for each process."
+            raise FaultError(said) from None
+        where = f"for T = {T}, N = {N}"
+        if len(held) != N:
+            raise FaultError(f"{where} there are {len(held)} lists; there should be one a process.")
+        if sorted(t for row in held for t in row) != list(range(T)):
+            raise FaultError(f"{where} some token has no place, or two: each needs one.")
+        if len(set(map(len, held))) > 1:
+            sizes = ", ".join(str(len(row)) for row in held)
+            raise FaultError(f"{where} the processes hold {sizes} tokens; all should hold {T // N}.")
+        pairs = [sum(t + 1 for t in row) for row in held]
+        pieces = [set(range(i, i + T // (2 * N))) for i in range(0, T, T // (2 * N))]
+        if len(set(pairs)) > 1:
+            said = f"{where} the processes compute {', '.join(map(str, pairs))} pairs"
+            if held == [list(range(r * T // N, (r + 1) * T // N)) for r in range(N)]:
+                said += ": the last slice sees nearly all. Give each an early and a late part"
+            elif held == [list(range(r, T, N)) for r in range(N)]:
+                said += ": with every N-th token the last is a little ahead of the first, each time"
+            elif held == [sorted(pieces[r] | pieces[N + r]) for r in range(N)]:
+                said += ": count the late pieces from the end; the first goes with the last"
+            raise FaultError(f"{said}.")
+
+
+@check
+def mean_gradient(function: Code) -> None:
+    """Check ``function(gradient, n, all_reduce)``: gradients of batches that differ in size.
+
+    ``gradient`` is (D,), that of the mean loss over this process's ``n`` examples.
+    ``all_reduce(x)`` gives the sum over all processes, of a tensor or a number. The result is the
+    gradient of the mean over all examples, (D,).
+    """
+    for sizes in ([3, 1], [8, 2, 5]):
+        N, total = len(sizes), sum(sizes)
+        gradients = normal(N)(N, 4)
+        group = _Group(N)
+        inputs = [(gradients[r].clone(), n, group.adder(r)) for r, n in enumerate(sizes)]
+        weighed = (gradients * torch.tensor(sizes).unsqueeze(1)).sum(dim=0)
+        for rank, result in enumerate(group.call(function, inputs)):
+            mistakes = {
+                "this is the mean of the means: an example in a small batch counts more. Weigh each process by its n.": gradients.mean(
+                    dim=0
+                ),
+                "this is the sum of the gradients; it grows with the processes.": gradients.sum(0),
+                "these are sums over the examples; divide by how many there are in all.": weighed,
+                "not weighed: multiply each gradient by its n first.": gradients.sum(0) / total,
+                "divided by the number of processes; divide by that of all examples.": weighed / N,
+                "divided by your own n; the sum is over all processes.": weighed / sizes[rank],
+                "not weighed, and divided by your own n alone.": gradients.sum(0) / sizes[rank],
+                "the gradients are not added up: call all_reduce.": gradients[rank],
+                "weighed, and not added up: call all_reduce on the gradient too.": (gradients[rank] * sizes[rank] / total),
+            }
+            compare(result, weighed / total, f"the gradient in process {rank}", mistakes)
 
 
 @exercise
-def grouped_heads() -> Cases:
-    """Check ``function(q, k, v)``: H heads of queries attend to H_kv heads of keys, no mask.
+def equal_tokens() -> Cases:
+    """Check ``function(D, kv_dim, hidden)``: the tokens for which two cuts of a block send as much.
 
-    ``q`` and the result are (B, H, T, D_head), ``k`` and ``v`` (B, H_kv, S, D_head); query head h
-    reads key head h // (H / H_kv). No key may be repeated, nor seen as if it were.
+    The block is that of a Llama: keys and values are ``kv_dim`` wide, and the feed-forward network
+    has three matrices of D by ``hidden``. The result is a number of tokens.
     """
-    draw = normal(12)
-    for H_kv, H, T in [(2, 6, 3), (4, 8, 1), (1, 4, 2), (3, 3, 2)]:
-        q, times = draw(2, H, T, 8), H // H_kv
-        k, v = draw(2, 2, H_kv, 5, 8)
-        wide_k, wide_v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
-        tiles, first = [h % H_kv for h in range(H)], [0] * H
-
-        def heads(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            return soft(q @ k.mT / 8**0.5) @ v
-
-        apart = q.unflatten(1, (times, H_kv)).transpose(1, 2)  # head h in group h % H_kv
-        flat = q.transpose(1, 2).reshape(2, H_kv, -1, 8)  # (B, H_kv, times * T, D_head)
+    for D, kv_dim, hidden in [(128, 64, 384), (64, 64, 128), (4096, 1024, 14336)]:
+        square, shared, network = 4 * D * D, 2 * D * (D + kv_dim), 3 * D * hidden
+        weights = shared + network
         mistakes = {
-            "the key heads are laid like tiles, 0 1 0 1; it is 0 0 1 1.": (heads(q, k[:, tiles], v[:, tiles])),
-            HEAD_0: heads(q, k[:, first], v[:, first]),
-            "the rows of a group come out in another order than they went in.": (heads(flat, k, v).reshape(q.shape)),
-            "heads far apart share a group, and come out in its order; neighbours share one.": (
-                heads(apart.reshape(2, H_kv, -1, 8), k, v).reshape(q.shape)
-            ),
-        } | wrong_attention(q, wide_k, wide_v)
-        del mistakes[KEYS_0]  # there is no mask: the same as HEAD_0
-        what = f"for {H_kv} key heads, {H} query heads and {T} new tokens, the result"
-        right = heads(q, wide_k, wide_v)
-        with _Largest() as largest:
+            "this is the block of the chapter, with 12 D² weights; count those of this one.": 3 * D,
+            "keys and values are kv_dim wide, not D.": (square + network) / (4 * D),
+            "the feed-forward network has three matrices, not two.": ((shared + 2 * D * hidden) / (4 * D)),
+            "keys and values are kv_dim wide, and the feed-forward network has three matrices.": ((square + 2 * D * hidden) / (4 * D)),
+            "the feed-forward network is missing: its weights have gradients, too.": (shared / (4 * D)),
+            "the weights of the attention are missing.": network / (4 * D),
+            "half of it: the gradients go through an all-reduce, and that sends each number twice.": weights / (8 * D),
+            "twice too many: heads need four all-reduces, two in the forward and two in the "
+            "backward pass, and each sends its numbers twice.": weights / (2 * D),
+            "heads need four all-reduces of (B, T, D), not one.": weights / D,
+            "this is for split weights, which are fetched twice as well.": 3 * weights / (8 * D),
+            "this is the number of weights; divide by what heads send for a token.": weights,
+        }
+        what = f"for D = {D}, kv_dim = {kv_dim}, hidden = {hidden}, the number of tokens"
+        yield Case((D, kv_dim, hidden), weights / (4 * D), mistakes, what, atol=0.5)
+
+
+class _Group:
+    """Threads that talk as processes do; what each hands over is counted."""
+
+    def __init__(self, N: int) -> None:
+        self.N, self.barrier = N, Barrier(N, timeout=PATIENCE)
+        self.slots: list[Any] = [None] * N
+        self.given = [0] * N
+
+    def call(self, function: Code, inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call the function in all of them, and give what each returned."""
+        results: list[Any] = [None] * self.N
+        faults: list[FaultError] = []
+
+        def work(rank: int) -> None:
             try:
-                yield Case((q, k, v), right, mistakes, what)
+                results[rank] = call(function, *inputs[rank])
+                call(self._exchange, rank, DONE)
             except FaultError as fault:
-                if T > 1 and "is invalid for input of size" in str(fault):
-                    raise FaultError(f"here T is {T}, not 1: a group has H / H_kv * T rows ({fault})") from fault
-                raise
-        if largest.grouped:
-            raise FaultError(
-                "right, but it is PyTorch's enable_gqa that grouped the heads: do it yourself, "
-                "with the queries of a group as rows of one matrix."
-            )
-        if times > 1 and largest.numbers >= wide_k.numel():
-            raise FaultError(
-                "right, but keys or values were repeated, as a broadcast product also does: make the queries of a group rows of one matrix."
-            )
+                faults.append(fault)
+                self.barrier.abort()  # nobody waits for this one
 
+        threads = [Thread(target=work, args=(rank,)) for rank in range(self.N)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for fault in sorted(faults, key=lambda fault: "BrokenBarrierError" in str(fault)):
+            raise FaultError(ALONE) if "BrokenBarrierError" in str(fault) else fault
+        return results
 
-@check
-def gathered_pages(function: Code) -> None:
-    """Check ``function(room, table, length)``: the keys and values of a text, from its pages.
+    def adder(self, rank: int) -> Callable[[Any], Any]:
+        """Give what one process calls to add up: it works in place, and gives the sum."""
 
-    ``room`` is (2, pages, H_kv, page, D_head), ``table`` the numbers of the text's pages in their
-    order. The result is (2, H_kv, length, D_head), 1 <= length <= page * len(table).
-    """
-    draw = normal(12)
-    for table, length, H_kv in [([6, 2, 5], 10, 2), ([3, 0], 8, 3), ([4, 1], 5, 2)]:
-        room = draw(2, 7, H_kv, 4, 5)
-        pages = [room[:, number] for number in table]  # (2, H_kv, page, D_head) each
-        right = torch.cat(pages, dim=2)
-        mixed = torch.stack(pages, dim=1).reshape(right.shape)
-        first = torch.cat([room[:, n] for n in range(len(table))], dim=2)
-        in_order = torch.cat([room[:, n] for n in sorted(table)], dim=2)
-        mistakes = {
-            "the last page need not be full: give `length` rows.": right,
-            "heads mixed up: a page holds all heads; bring its axis beside that of the rows before two axes become one.": mixed[
-                :, :, :length
-            ],
-            "these are the first pages of the memory; take those of the table.": (first[:, :, :length]),
-            "the pages stand in the memory's order; take them in the table's.": (in_order[:, :, :length]),
-            "these are the last rows; the first `length` are the text's.": right[:, :, -length:],
-        }
-        if length == right.shape[2]:  # nothing to cut, so nothing of it can be wrong
-            mistakes = {said: wrong for said, wrong in mistakes.items() if "`" not in said}
-        got = call(function, room.clone(), list(table), length)
-        if isinstance(got, list | tuple) and all(isinstance(part, Tensor) for part in got):
-            got = torch.stack([*got]) if len({part.shape for part in got}) == 1 else got
-        compare(got, right[:, :, :length], f"for the pages {table}, the result", mistakes)
+        def all_reduce(x: Any) -> Any:
+            every = self._exchange(rank, x.clone() if isinstance(x, Tensor) else x)
+            if not isinstance(x, Tensor):
+                return sum(as_number(number, "what is added up") for number in every)
+            if any(not isinstance(y, Tensor) or y.shape != x.shape for y in every):
+                raise FaultError("the processes add up tensors of different shapes.")
+            return x.copy_(torch.stack(every).sum(dim=0))
 
+        return all_reduce
 
-@check
-def accepted_tokens(function: Code) -> None:
-    """Check ``function(guesses, answers)``: what one pass over k guesses writes.
+    def neighbour(self, rank: int) -> Callable[[Any], Any]:
+        """Give what one process calls to hand something on."""
+        return lambda x: self._exchange(rank, x)[rank - 1]
 
-    ``guesses`` (k,) were given to the model after the text so far, ``answers`` (k + 1,) is its
-    choice after the text, after the first guess, ..., after the last. The result holds the guesses
-    that the model would have written and the answer after them, (n + 1,), 0 <= n <= k.
-    """
-    cases = [  # guesses, answers
-        ([5, 2, 7, 7], [5, 2, 9, 7, 4]),  # the third is wrong, the fourth right by chance
-        ([3, 1], [4, 1, 8]),  # none
-        ([6, 6, 2], [6, 6, 2, 9]),  # all
-        ([], [3]),
-        ([1, 2, 3], [1, 1, 2, 3]),  # each guess is the answer one place later
-        ([4], [4, 4]),
-    ]
-    for given, said in cases:
-        guesses, answers = torch.tensor(given, dtype=torch.int64), torch.tensor(said)
-        same = guesses == answers[:-1]
-        n = int(same.long().cumprod(0).sum())
-        late = int((guesses == answers[1:]).long().cumprod(0).sum())
-        mistakes = {
-            "stop at the first wrong guess: a later one was made after a wrong text.": (answers[: int(same.sum()) + 1]),
-            "only the right ones of all guesses are kept; stop at the first wrong one.": (torch.cat([guesses[same], answers[-1:]])),
-            "the model's own answer is missing: after the last right guess comes its token.": (guesses[:n]),
-            "the last token is the wrong guess; write the model's answer in its place.": (guesses[: n + 1]),
-            "compare guess i with answer i: the answer after the text is for the first guess.": (answers[1 : late + 2]),
-            "compare guess i with answer i, not with the one after it.": answers[: late + 1],
-            "after the last right guess comes its own answer, not the last of all.": (torch.cat([guesses[:n], answers[-1:]])),
-            "where no guess is wrong, argmax gives 0; then all answers count.": answers[:1],
-            "these are all answers; those after a wrong guess do not count.": answers,
-            "these are all guesses, right or wrong.": guesses,
-        }
-        try:
-            got = call(function, guesses.clone(), answers.clone())
-        except FaultError as fault:
-            if n == len(given) and "IndexError" in str(fault):
-                raise FaultError(f"all guesses are right here: stop at their end ({fault})") from fault
-            raise
-        if isinstance(got, list | tuple):
-            tokens = [as_number(token, f"each token for guesses {given}") for token in got]
-            got = torch.tensor(tokens, dtype=torch.float64)
-        what = f"for guesses {given} and answers {said}, the result"
-        compare(got, answers[: n + 1], what, mistakes)
+    def _exchange(self, rank: int, x: Any) -> list[Any]:
+        if x is not DONE:
+            tensors = x if isinstance(x, tuple | list) else [x]
+            self.given[rank] += sum(y.numel() if isinstance(y, Tensor) else 1 for y in tensors)
+        self.slots[rank] = x
+        self.barrier.wait()  # all have come
+        every = list(self.slots)
+        self.barrier.wait()  # all have read
+        if 0 < every.count(DONE) < self.N:
+            raise BrokenBarrierError  # some have returned, others wait for them
+        return every
+
+    def refuse_more(self, enough: float, said: str) -> None:
+        """Raise ``FaultError`` where a process handed over more numbers than are needed."""
+        if max(self.given) > enough:
+            raise FaultError(said.format(given=max(self.given), enough=enough))

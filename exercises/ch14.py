@@ -1,263 +1,225 @@
-"""Checks of chapter 14: where processes have to talk, and what each of them does.
+"""Checks of chapter 14: what wide heads hold, what they compute, and what would cost the same."""
 
-The processes are imitated by threads, which hand each other tensors as processes would.
-
-Shapes: N processes, B sequences, T tokens, D the model's width.
-"""
-
-from collections.abc import Callable, Sequence
-from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 
-import torch
 from torch import Tensor
-from utils.tiled import merge_attention, partial_attention
 
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, compare, exercise, normal
-from exercises.mistakes import soft
+from exercises.comparing import compare_numbers
+from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal, require_parts
+from exercises.mistakes import (
+    LAYER_TRANSPOSED,
+    STRIDED,
+    WRONG_SPLITS,
+    Split,
+    soft,
+    split,
+    strided,
+    wrong_attention,
+    wrong_orders,
+)
 
-PATIENCE = 5.0  # seconds that one waits for the others
-JUST_COME = "pass on what has just come, and not your own again."
-DONE = object()  # what one that has returned hands over, so that nobody waits for it in vain
-ALONE = "the processes wait for one another: all must call it equally often, in the same order."
-
-
-@check
-def placed_all_reduce(function: Code) -> None:
-    """Check ``function(heads, w_o, b_o, all_reduce)``: from a process's own heads to the output.
-
-    ``heads`` is (B, T, D / N), the heads of this process side by side, ``w_o`` (D, D / N) its
-    columns of the last projection and ``b_o`` (D,) the whole bias. ``all_reduce(x)`` gives, and
-    leaves in ``x``, the sum over all processes. The result is the layer's output, (B, T, D), in
-    every process.
-    """
-    for N, D in [(2, 8), (3, 6)]:
-        draw = normal(N)
-        heads, w_o, b_o = draw(2, 5, D), draw(D, D), draw(D)
-        cut_heads, cut_w = heads.chunk(N, dim=-1), w_o.chunk(N, dim=-1)
-        group = _Group(N)
-        results = group.call(
-            function,
-            [(h.clone(), w.clone(), b_o.clone(), group.adder(rank)) for rank, (h, w) in enumerate(zip(cut_heads, cut_w, strict=True))],
-        )
-        parts = [h @ w.T for h, w in zip(cut_heads, cut_w, strict=True)]
-        whole, added = heads @ w_o.T, torch.stack(cut_heads).sum(dim=0)
-        for rank, result in enumerate(results):
-            mistakes = {
-                "the parts are not added up: call all_reduce.": parts[rank] + b_o,
-                "the parts are not added up, and the bias is missing.": parts[rank],
-                "the bias is in the sum once for each process; add it once, to the sum.": (whole + N * b_o),
-                "the bias is missing.": whole,
-                "this is the mean of the parts; the output is their sum.": whole / N + b_o,
-                "the heads are added up before the projection. Heads of two processes are "
-                "different things: project first, each by its own columns.": (added @ cut_w[rank].T + b_o),
-                "the output is added up again; one all-reduce has done it.": N * whole + b_o,
-            }
-            compare(result, whole + b_o, f"the output in process {rank} of {N}", mistakes)
-        group.refuse_more(2 * 5 * D, "right, but {given:,} numbers go through it; {enough:,} do.")
-
-
-@check
-def ring_of_parts(function: Code) -> None:
-    """Check ``function(q, k, v, N, pass_on)``: attention to keys that live in N processes.
-
-    ``q``, ``k``, ``v`` are (T / N, D_head), this process's own. ``pass_on(x)`` hands a tensor, or a
-    list of them, to the next process, and gives what the one before handed over. The result is the
-    output for the process's own queries, (T / N, D_head), without a mask.
-    """
-    for N in (3, 4):
-        q, k, v = normal(N)(3, N * 3, 4)
-        slices = q_s, k_s, v_s = [x.chunk(N) for x in (q, k, v)]
-        group = _Group(N)
-        inputs = [(*(x[rank].clone() for x in slices), N, group.neighbour(rank)) for rank in range(N)]
-        results = group.call(function, inputs)
-        whole = soft(q @ k.T / 2) @ v
-        for rank, result in enumerate(results):
-            mine, own = range(rank * 3, rank * 3 + 3), [rank] * N
-            come = [rank - step for step in range(N)]
-            again = [rank, *[rank - 1] * (N - 1)]
-            outputs = torch.stack([partial_attention(q_s[rank], k_s[i], v_s[i])[0] for i in come])
-            mistakes = {
-                "these queries have seen their own process's keys alone: pass keys on.": outputs[0],
-                "this is the plain mean of the parts; each counts by its log-sum-exp.": (outputs.mean(dim=0)),
-                "the parts are added as they are; merge_attention weighs them.": outputs.sum(dim=0),
-                "only the keys that came last are in it; merge all parts.": outputs[-1],
-            }
-            late, twice = come[:-1], [*come, rank]
-            for said, queries, keys, values in [
-                ("your own keys are not in it; begin with them.", own, come[1:], come[1:]),
-                (f"the neighbour's keys came every time: {JUST_COME}", own, again, again),
-                ("the values stay your own: pass them on with their keys.", own, come, own),
-                ("the keys stay your own: pass them on with their values.", own, own, come),
-                ("the queries travel too; they stay: pass on k and v alone.", come, come, come),
-                ("the last slice has not come yet: N parts need N - 1 passes.", own, late, late),
-                ("your own keys count twice: after N - 1 passes all have come.", own, twice, twice),
-            ]:
-                which = zip([*queries, rank], keys, values, strict=False)
-                parts = [partial_attention(q_s[h], k_s[i], v_s[j]) for h, i, j in which]
-                mistakes[said] = merge_attention(parts)[0]
-            if isinstance(result, tuple):
-                raise FaultError("merge_attention gives the output and its log-sum-exps; take [0].")
-            compare(result, whole[mine], f"the output in process {rank} of {N}", mistakes)
-        enough = (N - 1) * 2 * 3 * 4
-        more = "right, but {given:,} numbers leave a process; N - 1 passes of its slice, {enough:,}"
-        group.refuse_more(enough, f"{more}, are enough.")
-
-
-@check
-def balanced_ring(function: Code) -> None:
-    """Check ``function(T, N)``: which tokens each process holds, so that all do as much.
-
-    The result is a list of N lists, or a tensor (N, T / N), of positions. Query t sees the keys 0
-    to t. Each token has one place, and all have as many tokens and as many pairs.
-    """
-    for T, N in [(8, 2), (16, 4), (24, 3)]:
-        result = call(function, T, N)
-        try:
-            held = [sorted(int(t) for t in row) for row in result]
-        except (TypeError, ValueError):
-            said = "your function should return positions, a list for each process."
-            raise FaultError(said) from None
-        where = f"for T = {T}, N = {N}"
-        if len(held) != N:
-            raise FaultError(f"{where} there are {len(held)} lists; there should be one a process.")
-        if sorted(t for row in held for t in row) != list(range(T)):
-            raise FaultError(f"{where} some token has no place, or two: each needs one.")
-        if len(set(map(len, held))) > 1:
-            sizes = ", ".join(str(len(row)) for row in held)
-            raise FaultError(f"{where} the processes hold {sizes} tokens; all should hold {T // N}.")
-        pairs = [sum(t + 1 for t in row) for row in held]
-        pieces = [set(range(i, i + T // (2 * N))) for i in range(0, T, T // (2 * N))]
-        if len(set(pairs)) > 1:
-            said = f"{where} the processes compute {', '.join(map(str, pairs))} pairs"
-            if held == [list(range(r * T // N, (r + 1) * T // N)) for r in range(N)]:
-                said += ": the last slice sees nearly all. Give each an early and a late part"
-            elif held == [list(range(r, T, N)) for r in range(N)]:
-                said += ": with every N-th token the last is a little ahead of the first, each time"
-            elif held == [sorted(pieces[r] | pieces[N + r]) for r in range(N)]:
-                said += ": count the late pieces from the end; the first goes with the last"
-            raise FaultError(f"{said}.")
-
-
-@check
-def mean_gradient(function: Code) -> None:
-    """Check ``function(gradient, n, all_reduce)``: gradients of batches that differ in size.
-
-    ``gradient`` is (D,), that of the mean loss over this process's ``n`` examples.
-    ``all_reduce(x)`` gives the sum over all processes, of a tensor or a number. The result is the
-    gradient of the mean over all examples, (D,).
-    """
-    for sizes in ([3, 1], [8, 2, 5]):
-        N, total = len(sizes), sum(sizes)
-        gradients = normal(N)(N, 4)
-        group = _Group(N)
-        inputs = [(gradients[r].clone(), n, group.adder(r)) for r, n in enumerate(sizes)]
-        weighed = (gradients * torch.tensor(sizes).unsqueeze(1)).sum(dim=0)
-        for rank, result in enumerate(group.call(function, inputs)):
-            mistakes = {
-                "this is the mean of the means: an example in a small batch counts more. Weigh each process by its n.": gradients.mean(
-                    dim=0
-                ),
-                "this is the sum of the gradients; it grows with the processes.": gradients.sum(0),
-                "these are sums over the examples; divide by how many there are in all.": weighed,
-                "not weighed: multiply each gradient by its n first.": gradients.sum(0) / total,
-                "divided by the number of processes; divide by that of all examples.": weighed / N,
-                "divided by your own n; the sum is over all processes.": weighed / sizes[rank],
-                "not weighed, and divided by your own n alone.": gradients.sum(0) / sizes[rank],
-                "the gradients are not added up: call all_reduce.": gradients[rank],
-                "weighed, and not added up: call all_reduce on the gradient too.": (gradients[rank] * sizes[rank] / total),
-            }
-            compare(result, weighed / total, f"the gradient in process {rank}", mistakes)
+B, T, D, H, VDIM = 2, 4, 6, 3, 5
+CHANNELS = D // H
 
 
 @exercise
-def equal_tokens() -> Cases:
-    """Check ``function(D, kv_dim, hidden)``: the tokens for which two cuts of a block send as much.
+def parameters_of_widths() -> Cases:
+    """Check the parameters of three layers with biases, as formulas.
 
-    The block is that of a Llama: keys and values are ``kv_dim`` wide, and the feed-forward network
-    has three matrices of D by ``hidden``. The result is a number of tokens.
+    ``function(embed_dim, num_heads, kernel_size)`` returns three ints: the parameters of the
+    standard layer, of the wide one, and of the wide one that a convolution of that size reduces.
     """
-    for D, kv_dim, hidden in [(128, 64, 384), (64, 64, 128), (4096, 1024, 14336)]:
-        square, shared, network = 4 * D * D, 2 * D * (D + kv_dim), 3 * D * hidden
-        weights = shared + network
-        mistakes = {
-            "this is the block of the chapter, with 12 D² weights; count those of this one.": 3 * D,
-            "keys and values are kv_dim wide, not D.": (square + network) / (4 * D),
-            "the feed-forward network has three matrices, not two.": ((shared + 2 * D * hidden) / (4 * D)),
-            "keys and values are kv_dim wide, and the feed-forward network has three matrices.": ((square + 2 * D * hidden) / (4 * D)),
-            "the feed-forward network is missing: its weights have gradients, too.": (shared / (4 * D)),
-            "the weights of the attention are missing.": network / (4 * D),
-            "half of it: the gradients go through an all-reduce, and that sends each number twice.": weights / (8 * D),
-            "twice too many: heads need four all-reduces, two in the forward and two in the "
-            "backward pass, and each sends its numbers twice.": weights / (2 * D),
-            "heads need four all-reduces of (B, T, D), not one.": weights / D,
-            "this is for split weights, which are fetched twice as well.": 3 * weights / (8 * D),
-            "this is the number of weights; divide by what heads send for a token.": weights,
-        }
-        what = f"for D = {D}, kv_dim = {kv_dim}, hidden = {hidden}, the number of tokens"
-        yield Case((D, kv_dim, hidden), weights / (4 * D), mistakes, what, atol=0.5)
+    names, no_biases = ("standard", "wide", "with a convolution"), "the biases are missing"
+    for D, H, k in [(12, 3, 4), (64, 8, 3), (10, 5, 2), (7, 1, 1)]:
+        wide, reduce = 3 * (D * H * D + H * D), k * D * D + D
+        rights = 4 * (D * D + D), wide + H * D * D + D, wide + reduce + D * D + D
+        mistakes = (
+            {
+                no_biases: 4 * D * D,
+                "the last projection is missing": 3 * D * D + 3 * D,
+                "the number does not grow with H": H * rights[0],
+            },
+            {
+                no_biases: 4 * H * D * D,
+                "the last bias is D long, not H * D": 4 * (H * D * D + H * D),
+                "the last projection maps H * D to D": wide + D * D + D,
+                "the last projection is missing": wide,
+            },
+            {
+                no_biases: 3 * H * D * D + k * D * D + D * D,
+                "each head has D channels to reduce, not H * D": rights[2] + (H - 1) * k * D * D,
+                "the convolution has a bias too": rights[2] - D,
+                "k * D * D / H weights reduce one head, and there are H heads": (rights[2] - k * D * D + k * D * D // H),
+                "all heads share one kernel": wide + (k * D + 1) * D // H + D * D + D,
+                "each head keeps D channels": wide + H * ((k + 1) * D * D + D) + D,
+                "the last projection maps D to D": wide + reduce + H * D * D + D,
+                "the last projection is missing": wide + reduce,
+            },
+        )
+        where = tuple(f"{name}, D = {D}, H = {H}, kernel_size = {k}" for name in names)
+        wrong: dict[str, Any] = {}
+        for i, name in enumerate(names):
+            wrong |= {f"{name}: {why}.": tuple(number if j == i else None for j in range(3)) for why, number in mistakes[i].items()}
+        parts = "three numbers: standard, wide, and with a convolution"
+        yield Case((D, H, k), rights, wrong, where, parts, form="{what}: {got}, not {right}.")
 
 
-class _Group:
-    """Threads that talk as processes do; what each hands over is counted."""
+@exercise
+def wide_attention() -> Cases:
+    """Check self-attention with wide heads, from its weights.
 
-    def __init__(self, N: int) -> None:
-        self.N, self.barrier = N, Barrier(N, timeout=PATIENCE)
-        self.slots: list[Any] = [None] * N
-        self.given = [0] * N
+    ``function(x, w_q, w_k, w_v, w_o, num_heads)`` takes x (B, T, D), three matrices (D, H * D) in
+    which the columns of head 0 come first, and w_o (H * D, D). It returns (B, T, D).
+    """
+    draw = normal(10)
+    x, matrices, w_o = draw(B, T, D), 0.5 * draw(3, D, H * D), draw(H * D, D)
+    projected = x @ matrices.unsqueeze(1)  # (3, B, T, H * D)
 
-    def call(self, function: Code, inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call the function in all of them, and give what each returned."""
-        results: list[Any] = [None] * self.N
-        faults: list[FaultError] = []
+    def finish(heads: Tensor) -> Tensor:
+        return heads.transpose(1, 2).flatten(2) @ w_o  # (B, H, T, D) -> (B, T, D)
 
-        def work(rank: int) -> None:
-            try:
-                results[rank] = call(function, *inputs[rank])
-                call(self._exchange, rank, DONE)
-            except FaultError as fault:
-                faults.append(fault)
-                self.barrier.abort()  # nobody waits for this one
+    def attend(cut: Split = split, size: float = D) -> Tensor:
+        q, k, v = (cut(part, H) for part in projected)
+        return soft(q @ k.mT / size**0.5) @ v
 
-        threads = [Thread(target=work, args=(rank,)) for rank in range(self.N)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for fault in sorted(faults, key=lambda fault: "BrokenBarrierError" in str(fault)):
-            raise FaultError(ALONE) if "BrokenBarrierError" in str(fault) else fault
-        return results
+    right = finish(attend())
+    q, k, v = split(projected, H)
+    mistakes = {
+        "the scores are divided by the root of D / H, not of D.": finish(attend(size=CHANNELS)),
+        "the scores are divided by the root of H * D, not of D.": finish(attend(size=H * D)),
+        "w_o is missing.": right @ w_o.pinverse(),
+    }
+    mistakes |= wrong_attention(q, k, v, give=finish) | wrong_orders(attend(), 1, finish)
+    mistakes |= {said: finish(attend(cut)) for said, cut in WRONG_SPLITS.items()}
+    per_token, heads = projected.unflatten(-1, (H, D)), attend()  # (3, B, T, H, D), (B, H, T, D)
+    among_heads = soft(per_token[0] @ per_token[1].mT / D**0.5) @ per_token[2]  # (B, T, H, D)
+    whole = soft(projected[0] @ projected[1].mT / (H * D) ** 0.5) @ projected[2]  # (B, T, H * D)
+    mistakes |= {
+        "the scores are divided by the root of H, not of D.": finish(attend(size=H)),
+        "the heads of a token attend to each other; swap T and H after the split.": (among_heads.flatten(2) @ w_o),
+        "swap T and H back before the heads are joined.": heads.reshape(B, T, H * D) @ w_o,
+        "this is one head of H * D numbers; split it into H heads.": whole @ w_o,
+        f"these are {H * H} heads of D / H; a wide head has D numbers.": (_narrow(projected).transpose(1, 2).flatten(2) @ w_o),
+        "the heads are averaged; join them.": finish(heads.mean(1, keepdim=True).expand_as(heads)),
+        "w_o is missing: (B, T, H * D) has to become (B, T, D).": heads.transpose(1, 2).flatten(2),
+        "the heads are averaged; w_o adds up what they give.": right / H,
+        "the heads are averaged, and w_o is cut; join them.": heads.mean(1) @ w_o[:D],
+        "the heads are averaged, and w_o is missing; join them.": heads.mean(1),
+    }
+    yield Case((x, *matrices, w_o, H), right, mistakes, "the output", atol=1e-4)
 
-    def adder(self, rank: int) -> Callable[[Any], Any]:
-        """Give what one process calls to add up: it works in place, and gives the sum."""
 
-        def all_reduce(x: Any) -> Any:
-            every = self._exchange(rank, x.clone() if isinstance(x, Tensor) else x)
-            if not isinstance(x, Tensor):
-                return sum(as_number(number, "what is added up") for number in every)
-            if any(not isinstance(y, Tensor) or y.shape != x.shape for y in every):
-                raise FaultError("the processes add up tensors of different shapes.")
-            return x.copy_(torch.stack(every).sum(dim=0))
+@exercise
+def absorb_convolution() -> Cases:
+    """Check how a convolution of kernel size 1 is absorbed in the projection of the values.
 
-        return all_reduce
+    ``function(v_weight, reduce_weight)`` takes ``v_proj.weight``, (H * D, vdim), and
+    ``reduce.weight``, (D, D, 1), of a ``ConvMultiHeadAttention``. It returns the weight of a
+    projection that gives the reduced values at once, (D, vdim).
+    """
+    draw = normal(11)
+    v_weight, reduce_weight = draw(H * D, VDIM), draw(D, D, 1)
+    blocks, taps = v_weight.view(H, D, VDIM), reduce_weight.view(H, CHANNELS, D)
 
-    def neighbour(self, rank: int) -> Callable[[Any], Any]:
-        """Give what one process calls to hand something on."""
-        return lambda x: self._exchange(rank, x)[rank - 1]
+    def reduced_by(taps: Tensor, heads: Tensor) -> Tensor:
+        return (taps @ heads).flatten(0, 1)  # (H, D / H, vdim) -> (D, vdim)
 
-    def _exchange(self, rank: int, x: Any) -> list[Any]:
-        if x is not DONE:
-            tensors = x if isinstance(x, tuple | list) else [x]
-            self.given[rank] += sum(y.numel() if isinstance(y, Tensor) else 1 for y in tensors)
-        self.slots[rank] = x
-        self.barrier.wait()  # all have come
-        every = list(self.slots)
-        self.barrier.wait()  # all have read
-        if 0 < every.count(DONE) < self.N:
-            raise BrokenBarrierError  # some have returned, others wait for them
-        return every
+    def reduced(heads: Tensor) -> Tensor:
+        return reduced_by(taps, heads)
 
-    def refuse_more(self, enough: float, said: str) -> None:
-        """Raise ``FaultError`` where a process handed over more numbers than are needed."""
-        if max(self.given) > enough:
-            raise FaultError(said.format(given=max(self.given), enough=enough))
+    mistakes = wrong_orders(blocks, 0, reduced) | {
+        "the heads are added up; each channel has one.": reduced(blocks.sum(0, keepdim=True)),
+        STRIDED: reduced(strided(v_weight.T, H).mT),
+        "heads mixed up: the channels of a head stand together.": ((taps @ blocks).transpose(0, 1).flatten(0, 1)),
+        LAYER_TRANSPOSED: reduced(blocks).mT,
+        "join the heads along the rows, (D, vdim).": taps @ blocks,
+        "the blocks are transposed; a channel is a row.": (taps @ blocks).mT.flatten(0, 1),
+        "the heads are averaged; each channel has one.": reduced(blocks.mean(0, keepdim=True)),
+        "the heads are averaged after the product; stack them.": (taps @ blocks).mean(0),
+        "head 0's kernel, D * D / H weights, is used for all; each head has its own.": (reduced_by(taps[:1], blocks)),
+        "each channel of the convolution reads the D rows of its own head, not those of all.": (
+            (reduce_weight[..., 0] @ blocks).flatten(0, 1)
+        ),
+        "the convolution is transposed; reduce.weight is (channels, D, 1).": (
+            reduced_by(reduce_weight[..., 0].T.reshape(H, CHANNELS, D), blocks)
+        ),
+        "heads mixed up: the first D / H channels belong to head 0.": (
+            reduced_by(reduce_weight.view(CHANNELS, H, D).transpose(0, 1), blocks)
+        ),
+    }
+    yield Case((v_weight, reduce_weight), reduced(blocks), mistakes, "the weight")
+
+
+@check
+def widths_of_equal_cost(function: Code) -> None:
+    """Check the widths of two models with ordinary heads that cost what wide heads do.
+
+    ``function(embed_dim, num_heads, T, S, around)`` returns two multiples of ``num_heads``: the one
+    for which the multiply-adds of a standard layer with T queries and S keys come nearest to those
+    of the layer with wide heads, and the one for which the parameters of the whole model do, where
+    ``around`` parameters stand around the layer for each number of the width.
+    """
+    given = [(64, 8, 128, 128, 900), (16, 4, 16, 16, 360), (32, 4, 1, 500, 50), (48, 2, 64, 8, 9)]
+    found: list[list[Any]] = [[], []]
+    for D, H, T, S, around in given:
+        result = call(function, D, H, T, S, around)
+        require_parts(result, 2, "two widths: by multiply-adds and by parameters")
+        work, size = (2 * (T + S), 2 * T * S), (4, 4 + around)
+        goals = _goal(D, H, *work), 4 * D * H * D + 3 * H * D + D + around * D
+        rights = _nearest(H, goals[0], *work), _nearest(H, goals[1], *size)
+        as_wide, layer = "the layer with wide heads is as wide", 4 * D * H * D + 3 * H * D + D
+        mistakes = (
+            {
+                "rounded down; the multiple above may be nearer": _below(H, goals[0], *work),
+                "rounded up; the multiple below may be nearer": _below(H, goals[0], *work) + H,
+                "the attention is forgotten": _nearest(H, _goal(D, H, 1, 0), 1, 0),
+                "all keys are counted as queries": _same_work(D, H, 4 * T, 2 * T * T),
+                "attention is counted once; it has two products": _same_work(D, H, work[0], T * S),
+                "the projections are forgotten": H * D,
+                as_wide: D,
+            },
+            {
+                "rounded down; the multiple above may be nearer": _below(H, goals[1], *size),
+                "rounded up; the multiple below may be nearer": _below(H, goals[1], *size) + H,
+                "only the layer is counted, not what stands around it": _nearest(H, layer, 4, 4),
+                "the biases are forgotten": _nearest(H, _goal(D, H, 4, 0) + around * D, 4, around),
+                as_wide: D,
+            },
+        )
+        for i, name in enumerate(("by multiply-adds", "by parameters")):
+            width = as_number(result[i], f"the width {name}")
+            if width % H:
+                raise FaultError(f"the width {name}, {width}, is no whole multiple of H = {H}.")
+            where = f"{name}, D = {D}, H = {H}, T = {T}, S = {S}, around = {around}"
+            wrong = {f"{name}: {why}.": number for why, number in mistakes[i].items()}
+            found[i].append((width, rights[i], where, wrong))
+    for cases in found:
+        compare_numbers(cases, "{what}: {got}, not {right}.")
+
+
+def _narrow(projected: Tensor) -> Tensor:
+    """What H * H heads of D / H numbers give, (B, H * H, T, D / H), for (3, B, T, H * D)."""
+    q, k, v = projected.unflatten(-1, (H * H, CHANNELS)).transpose(2, 3)
+    return soft(q @ k.mT / CHANNELS**0.5) @ v
+
+
+def _goal(D: int, H: int, projections: int, attention: int) -> int:
+    return projections * D * H * D + attention * H * D
+
+
+def _same_work(D: int, H: int, projections: int, attention: int) -> int:
+    return _nearest(H, _goal(D, H, projections, attention), projections, attention)
+
+
+def _nearest(H: int, goal: int, square: int, linear: int) -> int:
+    """The multiple W of H whose cost, square * W * W + linear * W, is nearest to the goal."""
+    below = _below(H, goal, square, linear)
+    return min((below, below + H), key=lambda W: abs(square * W * W + linear * W - goal))
+
+
+def _below(H: int, goal: int, square: int, linear: int) -> int:
+    """The largest multiple of H whose cost is no more than the goal."""
+    W = 0
+    while square * (W + H) ** 2 + linear * (W + H) <= goal:
+        W += H
+    return W

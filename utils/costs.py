@@ -44,7 +44,7 @@ def multiply_adds(
 ) -> int:
     """Count the multiply-adds of a multi-head attention layer's products, forward.
 
-    Products of matrices can be bracketed in two ways (chapter 11), which ``products_of_orders``
+    Products of matrices can be bracketed in two ways (chapter 10), which ``products_of_orders``
     counts. Both have, for each sequence, T * D * E for the queries and T * E * D for the last
     projection, with E = H * D_head.
 

@@ -1,4 +1,4 @@
-// The classifier of chapter 8: [CLS] reads a text. Probabilities, tokens, what each head reads, and
+// The classifier of chapter 7: [CLS] reads a text. Probabilities, tokens, what each head reads, and
 // what taking a word out does.
 
 const MOST = 120; // words that are read; the page stays quick

@@ -1,5 +1,5 @@
 // One trained layer and a sentence: each token is hidden in turn, and a panel for each head shows
-// with lines where it looks for it. The layer is chapters.ch04_gap_filler.GapFiller's, as far as its weights.
+// with lines where it looks for it. The layer is chapters.ch03_gap_filler.GapFiller's, as far as its weights.
 
 const MOST_TOKENS = 24; // more lines cannot be told apart
 const LETTERS = 2000; // of what is typed: what follows is not looked at

@@ -103,12 +103,12 @@ def test_every_picture_is_on_the_page_with_its_text_and_no_other_is_kept(measure
 
 def test_a_chapters_time_is_kept_and_shown(results, monkeypatch):
     monkeypatch.setattr(report, "today", lambda: "2026-01-02")
-    chapters.keep("03-masks", 12.345)
+    chapters.keep("05-masks", 12.345)
     chapters.keep("01-attention-as-lookup", 59.96)
-    chapters.keep("03-masks", 34.56)
+    chapters.keep("05-masks", 34.56)
     found = json.loads((results / "chapters.json").read_text())["chapters"]
-    assert list(found) == ["01-attention-as-lookup", "03-masks"]
-    assert found["03-masks"]["seconds"] == 34.6
+    assert list(found) == ["01-attention-as-lookup", "05-masks"]
+    assert found["05-masks"]["seconds"] == 34.6
     text, _ = page.make_page()
-    assert re.search(r"\| \[.*\]\(\.\./notebooks/03-masks\.ipynb\) \| 35 \| 2026-01-02 \|", text)
+    assert re.search(r"\| \[.*\]\(\.\./notebooks/05-masks\.ipynb\) \| 35 \| 2026-01-02 \|", text)
     assert "Together: 2 minutes, on " in text

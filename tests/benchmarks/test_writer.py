@@ -9,7 +9,7 @@ import torch
 from benchmarks import __main__ as command
 from benchmarks import heads, writer
 from benchmarks.compression import join_texts
-from chapters.ch04_gap_filler import load_gap_filler
+from chapters.ch03_gap_filler import load_gap_filler
 from chapters.ch18_copies import longest_copies
 from chapters.ch18_training import language_nats
 from chapters.ch18_writer import load_writer
@@ -121,12 +121,12 @@ def test_the_command_trains_once_and_keeps_what_was_measured(tmp_path, capsys):
 
 def test_the_heads_that_are_kept_are_those_that_were_measured(tmp_path, capsys):
     command.main(["heads", "--quick", "--folder", str(tmp_path)])
-    assert f"Written: {tmp_path / '04-heads.safetensors'}" in capsys.readouterr().out
+    assert f"Written: {tmp_path / '03-heads.safetensors'}" in capsys.readouterr().out
     kept = load_gap_filler(tmp_path)
     model, found = heads.train(TEXTS, HEADS)
     for name, value in model.state_dict().items():
         assert torch.equal(value, kept.model.state_dict()[name]), "the same twice"
-    recipe = json.loads((tmp_path / "04-heads.json").read_text(encoding="utf-8"))
+    recipe = json.loads((tmp_path / "03-heads.json").read_text(encoding="utf-8"))
     assert recipe["command"] == "python -m benchmarks heads"
     ids = kept.vocabulary.encode_all(heads.sentences(TEXTS["validation"]))
     again = heads.measure(kept.model, ids, HEADS)["looks_at"]

@@ -12,7 +12,7 @@ from torch import nn
 
 from chapters.a4_importance import scaled_heads
 from chapters.a4_pruning import prune_heads
-from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
+from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention
 from utils.naive import NaiveMultiHeadAttention

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from chapters.ch07_learned import LearnedPositionalEncoding
-from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
+from chapters.ch06_learned import LearnedPositionalEncoding
+from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from chapters.ch17_transformer import Transformer, copy_from_torch
 from utils.attention import MultiHeadAttention
 from utils.heads import recorded_weights

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from chapters.ch14_ring import ring_positions
+from chapters.ch13_ring import ring_positions
 from chapters.ch17_transformer import DecoderBlock
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_sampling import write

@@ -2,132 +2,135 @@
 
 from tools.claims import claim, says
 
-with says("A small model read it, and its answer is tech."):
-    claim(answer == "tech", on=NEWS)
-with says("What is read most need not decide."):
-    claim(most == "songs", on=NEWS)
-    claim(without["songs"], at_least=0.6, on=NEWS)
-    claim(without[decides], at_most=0.5, on=NEWS)
-with says("Thirteen of 500 test articles are nearly in the training set."):
-    claim(len(repeated), 8, 40, on=NEWS)
-with says("and so are those that repeat one for validation."):
-    claim(len(parts["train"]) - len(fit_docs), 4, 30, on=NEWS)
-with says("an article that is shuffled behind its [CLS] must get the same answer"):
-    claim(moved, at_most=1e-4)
+with says("they are 5 % of an article, and get 22 to 34 % of the weight in our eight models."):
+    claim(even_share, 0.03, 0.07, on=NEWS)
+    claim(on_telling.min(), 0.19, 0.30, on=NEWS)
+    claim(on_telling.max(), 0.27, 0.42, on=NEWS)
+with says("61 % have exactly one reader"):
+    claim(readership.loc["trained", "one"], 0.53, 0.69, on=NEWS)
+with says("more than three times their even share; 12 % have none."):
+    claim(readership.loc["trained", "none"], 0.06, 0.19, on=NEWS)
+with says("Had each head drawn as many by chance, it would be 39 % and 27 %."):
+    luck = readership.loc["trained, by chance"]
+    claim(luck["one"], 0.33, 0.45, on=NEWS)
+    claim(luck["none"], 0.22, 0.34, on=NEWS)
+with says("In untrained models it is what chance gives."):
+    for kind in list(kinds)[1:]:
+        gap = readership.loc[kind] - readership.loc[f"{kind}, by chance"]
+        claim(gap.abs().max(), 0, 0.05, on=NEWS)
+with says("Two of the 64 have six or more of their ten top words from one topic"):
+    claim(np.sum(mixed_topics >= 6), 0, 6, on=NEWS)
+with says("ten words drawn at random would do that about twice in 64."):
+    claim(64 * np.mean(random_sets >= 6), 0.5, 4, on=NEWS)
+with says("[CLS] and [SEP] get 0.2 % of the weight, half of an even share."):
+    claim(on_special.mean(), 0.0005, 0.0045, on=NEWS)
+    claim(on_special.mean() < even_special, on=NEWS)
 
-with says("0.98 of the articles that it was trained on and about 0.88 of new ones"):
-    claim(judge(model, fit_docs)["accuracy"], 0.95, on=NEWS)
-    claim(judge(model, val_docs)["accuracy"], 0.83, 0.92, on=NEWS)
-with says("The counter wins, 0.98 to 0.88."):
-    claim(on_val, 0.95, 0.995, on=NEWS)
-with says("the counter loses four articles, and is still far ahead of 0.88."):
-    claim(on_input["pieces"], 0.94, 0.99, on=NEWS)
-with says("Gluing gains two of them back."):
-    claim(on_input["words rebuilt"], 0.955, 0.99, on=NEWS)
-with says("Pairs of neighbouring words, a first bit of word order, add nothing."):
-    plus_pairs = on_input["words rebuilt and pairs of them"]
-    claim(plus_pairs - on_input["words rebuilt"], -0.02, 0.01, on=NEWS)
-with says("The first line, 0.76, looks as if the counter owed its lead to its solver."):
-    claim(scaled[1], 0.6, 0.86, on=NEWS)
-with says("with counts 30 times as large the very same training is at 0.944"):
-    claim(scaled[30], 0.915, 0.975, on=NEWS)
+left = silenced["own words"]
+with says("5 % of the change that its own words make is left"):
+    claim(left["trained"], 0.01, 0.15, on=NEWS)
+with says("and 100 % of what the other heads' words make."):
+    others = silenced["other heads' words"]
+    claim(others.min(), 0.9, 1.1, on=NEWS)
+    claim(others.max(), 0.9, 1.1, on=NEWS)
+with says("44 % is left as they come, 19 % and 10 % with the larger projections."):
+    claim(left["untrained ×1"], 0.2, 0.6, on=NEWS)
+    claim(left["untrained ×1.5"], 0.05, 0.3, on=NEWS)
+    claim(left["untrained ×2"], 0.02, 0.2, on=NEWS)
 
-with says("From 0.86 to 0.95 on validation, with the same 89,605 parameters."):
-    claim(sum(p.numel() for p in reader.parameters()) == 89_605, on=NEWS)
-with says("only a rate that suits: worth 0.033 (95 % interval 0.009 to 0.060)."):
-    claim(gains["a rate that suits"].mean(), 0.02, 0.05)
-    claim(bounds["a rate that suits"][0], at_least=0.0)
-with says("40 epochs on 30 % of the tokens are worth 0.054 (0.033 to 0.077)."):
-    claim(gains["both"].mean(), 0.04, 0.07)
-with says("0.023 on whole articles (0.004 to 0.044)."):
-    claim(bounds["10→40 epochs, whole"][0], at_least=0.0)
-with says("bring more than the sum of each alone, these runs cannot say: 0.012 (−0.016 to 0.040)."):
-    claim(bounds["both less their sum"][0] < 0 < bounds["both less their sum"][1])
-with says("The mask alone shows no gain"):
-    claim(bounds["padding masked"][0] < 0 < bounds["padding masked"][1])
-hints = [rows_of(beside, how)["accuracy"].mean() for how in (*rates, *neighbours)]
-with says("0.004 is better than 0.002 (0.906 to 0.871) and about as good as 0.008 (0.902)."):
-    claim(np.allclose(hints[:2], [0.871, 0.902], atol=0.006))
-with says("rate at 0.949, with 80 epochs at 0.956, and with 10 % of the tokens at 0.943."):
-    claim(np.allclose([hints[i] for i in (2, 3, 5)], [0.943, 0.956, 0.949], atol=0.006))
+with says("weight is 0.58 on average over the eight models, in whole articles 0.14."):
+    claim(flattering.mean(), 0.45, 0.72, on=NEWS)
+    claim(cut[:, -1].mean(), 0.09, 0.20, on=NEWS)
+with says("Articles cut to 15 tokens have 0.44"):
+    claim(cut[:, 1].mean(), 0.36, 0.53, on=NEWS)
+with says("the largest weight is 0.54 on average; where none does, there still is one of 0.28."):
+    claim(np.mean(with_word), 0.43, 0.63, on=NEWS)
+    claim(np.mean(without), 0.2, 0.36, on=NEWS)
+with says("only 14 of 1,456 are without such a word."):
+    claim(nothing / high, 0, 0.05, on=NEWS)
 
-ahead = {key: interval(gain) for key, gain in worth.items()}
-with says("worth 0.051 over a plain mean (0.017 to 0.086), and as much over even weights."):
-    for layer in ("mean", "even"):
-        claim(worth[layer, "first"].mean(), 0.02, 0.08)
-        claim(ahead[layer, "first"][0], at_least=0.0)
-with says("0.002 of its lead over the mean is left (−0.029 to 0.033)."):
-    claim(worth["mean", "quick"].mean(), -0.01, 0.015)
-with says("At 0.012 attention is worse in ten epochs, 0.862; with the last recipe it is at 0.942"):
-    for how in ("quick", "last"):
-        claim(learnt[f"{how} at 0.012"].mean() < learnt[how].mean())
-with says("Both rivals are better at 0.012."):
-    for layer in ("mean", "even"):
-        for how in ("quick", "last"):
-            claim(scores[layer][f"{how} at 0.012"].mean() > scores[layer][how].mean())
-with says("In ten epochs attention is then behind the mean, by −0.020 (−0.051 to 0.009)."):
-    claim(worth["mean", "quick at 0.012"].mean(), -0.04, 0)
-    claim(ahead["mean", "quick at 0.012"][0] < 0 < ahead["mean", "quick at 0.012"][1])
-with says("0.005 on the mean (−0.015 to 0.024) and 0.004 on even weights (−0.014 to 0.022)"):
-    for layer in ("mean", "even"):
-        claim(worth[layer, "last at 0.012"].mean(), -0.01, 0.015)
-        claim(ahead[layer, "last at 0.012"][0] < 0 < ahead[layer, "last at 0.012"][1])
-with says("these would have been 0.012 (−0.009 to 0.032) and 0.017 (−0.002 to 0.036)."):
-    for layer in ("mean", "even"):
-        claim(ahead[layer, "last"][0] < 0 < ahead[layer, "last"][1])
-with says("0.946 to 0.862, a lead of 0.084 (0.059 to 0.110)."):
-    lead = rows_without("mean", "last at 0.012") - blog
-    claim(lead.mean(), 0.05, 0.11)
-    claim(interval(lead)[0], at_least=0.02)
-with says("the same attention is at 0.960, a gain of 0.009 (−0.006 to 0.026): no verdict."):
-    claim((longer - some40).mean(), 0.0, 0.03)
-with says("Nor is there one on the fair match, words against words"):
-    for lead in leads.values():
-        low, high = interval(lead)
-        claim(low < 0 < high)
+with says("But “players” alone makes 61 % of the effects."):
+    claim(by_effect[ours.split().index("players")], 0.4, 0.8, on=NEWS)
+own = tested.groupby(level=0, sort=False).mean()
+rank = own["rank correlation"]
+with says("its weights do say which: 0.40, and with uneven weights 0.86"):
+    claim(rank["untrained ×1"], 0.30, 0.52, on=NEWS)
+    claim(rank["untrained ×2"], 0.78, 0.92, on=NEWS)
+    claim(rank["untrained ×2"] > rank["trained"], on=NEWS)
+with says("the five heaviest tokens of a text make 26 % of all effects"):
+    claim(own.loc["trained", TESTS[1]], 0.2, 0.34, on=NEWS)
+with says("the learnt match adds 0.122 (95 % interval over eight models 0.089 to 0.155)"):
+    claim(lead[TESTS[1], "trained"][0], 0.08, 0.17, on=NEWS)
+    claim(lead[TESTS[1], "trained"][1] > 0, on=NEWS)
+with says("0.71 and 0.68, a lead of 0.033 (0.017 to 0.049)."):
+    claim(rank["trained"], 0.60, 0.80, on=NEWS)
+    claim(lead[TESTS[0], "trained"][0], 0.01, 0.06, on=NEWS)
+    claim(lead[TESTS[0], "trained"][1] > 0, on=NEWS)
+with says("Untrained models have no lead in either (all six intervals include 0)."):
+    for test in TESTS[:2]:
+        for kind in list(kinds)[1:]:
+            claim(lead[test, kind][1] < 0 < lead[test, kind][2], on=NEWS)
+with says("The two factors together give the order of the effects almost exactly, 0.98 to 1.00"):
+    claim(explained["both"].min(), 0.95, 1, on=NEWS)
+with says("The other factor spreads by 1.1 in every kind of model."):
+    claim(explained["other's"].min(), 0.9, 1.25, on=NEWS)
+    claim(explained["other's"].max(), 0.9, 1.25, on=NEWS)
+with says("spreads by 1.0, 2.2 and 3.8, and follows the effect with 0.40, 0.69 and 0.86"):
+    spread = explained["weight's spread"]
+    claim(spread["untrained ×1"], 0.7, 1.2, on=NEWS)
+    claim(spread["untrained ×1.5"], 1.7, 2.8, on=NEWS)
+    claim(spread["untrained ×2"], 3.0, 4.5, on=NEWS)
+    claim(rank["untrained ×1.5"], 0.58, 0.78, on=NEWS)
+with says("the other factor does with 0.42, 0.14 and 0.06."):
+    followed = explained["other factor"]
+    claim(followed["untrained ×1"], 0.3, 0.55, on=NEWS)
+    claim(followed["untrained ×1.5"], 0.05, 0.25, on=NEWS)
+    claim(followed["untrained ×2"], 0, 0.15, on=NEWS)
+with says("Trained weights spread by 1.7, and get 0.71"):
+    claim(spread["trained"], 1.3, 2.1, on=NEWS)
+    claim(spread["trained"] < spread["untrained ×1.5"], on=NEWS)
+with says("In trained models 72 % do, and the others speak against it."):
+    claim(own.loc["trained", TESTS[2]], 0.65, 0.79, on=NEWS)
+with says("which makes a lead of 0.093 (0.053 to 0.132), and untrained models have none."):
+    claim(lead[TESTS[2], "trained"][0], 0.04, 0.15, on=NEWS)
+    claim(lead[TESTS[2], "trained"][1] > 0, on=NEWS)
+    for kind in list(kinds)[1:]:
+        claim(lead[TESTS[2], kind][1] < 0 < lead[TESTS[2], kind][2], on=NEWS)
 
-with says("0.88 right and its last version 0.96"):
-    claim(models["first"].mean(), 0.86, 0.89)
-    claim(last_one.mean(), 0.95, 0.97)
-with says("A counter of the same 512 pieces gets 0.95, which is a tie."):
-    claim(on_test["pieces"].mean(), 0.935, 0.975, on=NEWS)
-    low, high = interval(on_test["pieces"] - last_one) if same_articles else (-1, 1)
-    claim(low < 0 < high)
-with says("the counter is at 0.982, ahead by 0.023 (0.011 to 0.037)."):
-    claim(on_test["words rebuilt"].mean(), 0.965, 0.995, on=NEWS)
-    claim(not same_articles or interval(on_test["words rebuilt"] - last_one)[0] > 0)
-with says("The first models run from 0.842 to 0.892 by the seed alone"):
-    spread = models["first"].mean(axis=1)
-    claim(spread.min(), 0.84, 0.845)
-    claim(spread.max(), 0.89, 0.895)
-with says("The plain mean is at 0.947, and attention ahead of it by 0.012 (−0.001 to 0.025)."):
-    claim(models["plain mean"].mean(), 0.935, 0.96)
-    low, high = interval(last_one - models["plain mean"])
-    claim(low < 0 < high)
+with says("those of untrained models give them 4 to 5 %, as even weights would."):
+    claim(on["trained"], 0.2, 0.35, on=NEWS)
+    claim(max(list(on.values())[1:]), 0.03, 0.1, on=NEWS)
+with says("Trained weights agree between seeds by 0.38, untrained ones by 0.00."):
+    claim(alike["trained"], 0.25, 0.5, on=NEWS)
+    for kind in list(kinds)[1:]:
+        claim(alike[kind], -0.12, 0.12, on=NEWS)
+with says("their accuracy falls from 0.95 to 0.49 (0.31 to 0.72 over the eight models)."):
+    claim(needed["their own"].mean(), 0.91, 0.98, on=NEWS)
+    claim(needed["even"].mean(), 0.3, 0.7, on=NEWS)
+    claim(needed["even"].max(), 0.5, 0.85, on=NEWS)
+with says("with the usual mean and spread it is 0.68 (0.59 to 0.73)."):
+    claim(needed.iloc[:, 2].mean(), 0.58, 0.78, on=NEWS)
+    claim(needed.iloc[:, 2].mean() > needed["even"].mean(), on=NEWS)
 
-with says("Six of the eight models answer tech, one of them with 1.00."):
-    claim((phone.idxmax(axis="columns") == "tech").sum() == 6)
-    claim(phone["tech"].max(), at_least=0.99)
-with says("Two answer entertainment, one of them with 0.96."):
-    claim(phone["entertainment"].max(), 0.95, 0.97)
-with says("The answers from 0.9 to 0.97 are right 0.894 of the time"):
-    claim(bins.loc[3, "right"], 0.89, 0.9)
-with says("for these 161 answers of eight models are about 86 articles."):
-    claim(bins.loc[3, "articles"] == 86)
-with says("and no gap can be told from zero."):
-    for _, row in bins.iterrows():
-        claim(row["low"] < 0 < row["high"])
-over = {n: few[f"sure {n}"] - few[f"right {n}"] for n in LENGTHS}
-with says("the probabilities are right on average: 0.96 sure, 0.95 right."):
-    claim(over[512][0.3], -0.02, 0.03)
-with says("On the first 16 tokens the same models are 0.88 sure and 0.63 right"):
-    claim(over[16][0.3], 0.2, 0.3)
-with says("(The test articles agree: on 16 tokens 0.91 and 0.59.)"):
-    whole_test = tests[tests["model"] == "last"]
-    claim(whole_test["sure 16"].mean(), 0.9, 0.92)
-    claim(whole_test["right 16"].mean(), 0.58, 0.6)
-with says("on whole articles, 0.82 sure and 0.92 right."):
-    claim(over[512][0.04], -0.13, -0.05)
-with says("Shown 16 tokens, they say 0.65 and are right 0.68 of the time; shown 8, 0.64 and 0.52."):
-    claim(over[16][0.04], -0.06, 0.06)
-    claim(over[8][0.04], 0.05, 0.2)
+averages = together.mean()
+with says("changes $P$ by 0.052 when all its copies go"):
+    claim(averages["together"], 0.035, 0.075, on=NEWS)
+with says("The largest effect of a single copy is 0.007, a seventh"):
+    claim(averages["together"] / averages["largest copy"], 5, 10, on=NEWS)
+with says("and all copies' effects added up are 0.027, about half."):
+    claim(averages["together"] / averages["copies added up"], 1.5, 2.6, on=NEWS)
+with says("With one head out there is nothing to choose: 0.94 either way"):
+    claim(ablated[:, 0].mean(axis=0).min(), 0.9, 0.97, on=NEWS)
+with says("With seven out the mean does more harm, 0.49 against 0.61"):
+    claim(ablated[:, 1, 0].mean(), 0.5, 0.72, on=NEWS)
+    claim(ablated[:, 1, 1].mean(), 0.38, 0.6, on=NEWS)
+with says("zero is ahead by 0.12 (95 % interval over eight models 0.08 to 0.16)."):
+    claim(harm[0], 0.05, 0.2, on=NEWS)
+    claim(harm[1] > 0, on=NEWS)
+with says("0.74 with the length, against 0.71 with the weight: better by 0.027"):
+    claim(gain["trained"][0], 0.01, 0.045, on=NEWS)
+    claim(gain["trained"][1] > 0, on=NEWS)
+with says("But untrained models gain too, by 0.055, 0.026 and 0.008"):
+    claim(gain["untrained ×1"][0], 0.03, 0.09, on=NEWS)
+with says("with 0.77."):
+    claim(found["trained"][:, 2].mean(), 0.7, 0.84, on=NEWS)

@@ -2,135 +2,118 @@
 
 from tools.claims import claim, says
 
-with says("they are 5 % of an article, and get 22 to 34 % of the weight in our eight models."):
-    claim(even_share, 0.03, 0.07, on=NEWS)
-    claim(on_telling.min(), 0.19, 0.30, on=NEWS)
-    claim(on_telling.max(), 0.27, 0.42, on=NEWS)
-with says("61 % have exactly one reader"):
-    claim(readership.loc["trained", "one"], 0.53, 0.69, on=NEWS)
-with says("more than three times their even share; 12 % have none."):
-    claim(readership.loc["trained", "none"], 0.06, 0.19, on=NEWS)
-with says("Had each head drawn as many by chance, it would be 39 % and 27 %."):
-    luck = readership.loc["trained, by chance"]
-    claim(luck["one"], 0.33, 0.45, on=NEWS)
-    claim(luck["none"], 0.22, 0.34, on=NEWS)
-with says("In untrained models it is what chance gives."):
-    for kind in list(kinds)[1:]:
-        gap = readership.loc[kind] - readership.loc[f"{kind}, by chance"]
-        claim(gap.abs().max(), 0, 0.05, on=NEWS)
-with says("Two of the 64 have six or more of their ten top words from one topic"):
-    claim(np.sum(mixed_topics >= 6), 0, 6, on=NEWS)
-with says("ten words drawn at random would do that about twice in 64."):
-    claim(64 * np.mean(random_sets >= 6), 0.5, 4, on=NEWS)
-with says("[CLS] and [SEP] get 0.2 % of the weight, half of an even share."):
-    claim(on_special.mean(), 0.0005, 0.0045, on=NEWS)
-    claim(on_special.mean() < even_special, on=NEWS)
+plane = torch.tensor(list(places.values()))  # A, B, C: (S, D)
+one, two = (weights_of(query, plane, H)[:, 0] for H in (1, 2))
+with says("Divided by $\\sqrt 2$ they are 2.83, 2.83 and 4.24, and C gets 0.67."):
+    claim(one[0, 2], 0.665, 0.675)
+with says("Its scores are 4, 0 and 3, and A gets 0.72. Head 1 gives B as much."):
+    claim(two[0, 0], 0.715, 0.725)
+    claim(two[1, 1], 0.715, 0.725)
+with says("C comes second in both, and first in neither."):
+    claim((two.argsort(dim=1)[:, 1] == 2).all())
+with says("C with the query $(2, 2)$, A with $(2, 0)$, B with $(0, 2)$."):
+    asking = torch.tensor([[2.0, 0], [0, 2], [2, 2]])
+    claim(weights_of(asking, plane, 1)[0].argmax(dim=-1).tolist() == [0, 1, 2])
+with says("one of 8 heads sees 64, and one of 64 heads sees 8."):
+    for H, values in stretches.items():
+        claim((values > 1e-10).sum() == D // H)
+with says("a single head sees all 512 directions, though some faintly"):
+    claim(stretches[1][-1], at_most=1e-4)
+with says("they have the $W^Q$ and $W^K$ of the single head."):
+    claim(torch.linalg.matrix_rank(w_k) == D)
+with says("a head of 2 numbers about 7 on average, and a head of 8 numbers nearly all."):
+    claim(sum(won[2]) / 100, 6.8, 7.8)
+    claim(sum(won[8]) / 100, at_least=31)
 
-left = silenced["own words"]
-with says("5 % of the change that its own words make is left"):
-    claim(left["trained"], 0.01, 0.15, on=NEWS)
-with says("and 100 % of what the other heads' words make."):
-    others = silenced["other heads' words"]
-    claim(others.min(), 0.9, 1.1, on=NEWS)
-    claim(others.max(), 0.9, 1.1, on=NEWS)
-with says("44 % is left as they come, 19 % and 10 % with the larger projections."):
-    claim(left["untrained ×1"], 0.2, 0.6, on=NEWS)
-    claim(left["untrained ×1.5"], 0.05, 0.3, on=NEWS)
-    claim(left["untrained ×2"], 0.02, 0.2, on=NEWS)
 
-with says("weight is 0.58 on average over the eight models, in whole articles 0.14."):
-    claim(flattering.mean(), 0.45, 0.72, on=NEWS)
-    claim(cut[:, -1].mean(), 0.09, 0.20, on=NEWS)
-with says("Articles cut to 15 tokens have 0.44"):
-    claim(cut[:, 1].mean(), 0.36, 0.53, on=NEWS)
-with says("the largest weight is 0.54 on average; where none does, there still is one of 0.28."):
-    claim(np.mean(with_word), 0.43, 0.63, on=NEWS)
-    claim(np.mean(without), 0.2, 0.36, on=NEWS)
-with says("only 14 of 1,456 are without such a word."):
-    claim(nothing / high, 0, 0.05, on=NEWS)
+def on_itself(keys, largest):
+    return (largest * keys @ keys.T).softmax(dim=-1)[0, 0]
 
-with says("But “players” alone makes 61 % of the effects."):
-    claim(by_effect[ours.split().index("players")], 0.4, 0.8, on=NEWS)
-own = tested.groupby(level=0, sort=False).mean()
-rank = own["rank correlation"]
-with says("its weights do say which: 0.40, and with uneven weights 0.86"):
-    claim(rank["untrained ×1"], 0.30, 0.52, on=NEWS)
-    claim(rank["untrained ×2"], 0.78, 0.92, on=NEWS)
-    claim(rank["untrained ×2"] > rank["trained"], on=NEWS)
-with says("the five heaviest tokens of a text make 26 % of all effects"):
-    claim(own.loc["trained", TESTS[1]], 0.2, 0.34, on=NEWS)
-with says("the learnt match adds 0.122 (95 % interval over eight models 0.089 to 0.155)"):
-    claim(lead[TESTS[1], "trained"][0], 0.08, 0.17, on=NEWS)
-    claim(lead[TESTS[1], "trained"][1] > 0, on=NEWS)
-with says("0.71 and 0.68, a lead of 0.033 (0.017 to 0.049)."):
-    claim(rank["trained"], 0.60, 0.80, on=NEWS)
-    claim(lead[TESTS[0], "trained"][0], 0.01, 0.06, on=NEWS)
-    claim(lead[TESTS[0], "trained"][1] > 0, on=NEWS)
-with says("Untrained models have no lead in either (all six intervals include 0)."):
-    for test in TESTS[:2]:
-        for kind in list(kinds)[1:]:
-            claim(lead[test, kind][1] < 0 < lead[test, kind][2], on=NEWS)
-with says("The two factors together give the order of the effects almost exactly, 0.98 to 1.00"):
-    claim(explained["both"].min(), 0.95, 1, on=NEWS)
-with says("The other factor spreads by 1.1 in every kind of model."):
-    claim(explained["other's"].min(), 0.9, 1.25, on=NEWS)
-    claim(explained["other's"].max(), 0.9, 1.25, on=NEWS)
-with says("spreads by 1.0, 2.2 and 3.8, and follows the effect with 0.40, 0.69 and 0.86"):
-    spread = explained["weight's spread"]
-    claim(spread["untrained ×1"], 0.7, 1.2, on=NEWS)
-    claim(spread["untrained ×1.5"], 1.7, 2.8, on=NEWS)
-    claim(spread["untrained ×2"], 3.0, 4.5, on=NEWS)
-    claim(rank["untrained ×1.5"], 0.58, 0.78, on=NEWS)
-with says("the other factor does with 0.42, 0.14 and 0.06."):
-    followed = explained["other factor"]
-    claim(followed["untrained ×1"], 0.3, 0.55, on=NEWS)
-    claim(followed["untrained ×1.5"], 0.05, 0.25, on=NEWS)
-    claim(followed["untrained ×2"], 0, 0.15, on=NEWS)
-with says("Trained weights spread by 1.7, and get 0.71"):
-    claim(spread["trained"], 1.3, 2.1, on=NEWS)
-    claim(spread["trained"] < spread["untrained ×1.5"], on=NEWS)
-with says("In trained models 72 % do, and the others speak against it."):
-    claim(own.loc["trained", TESTS[2]], 0.65, 0.79, on=NEWS)
-with says("which makes a lead of 0.093 (0.053 to 0.132), and untrained models have none."):
-    claim(lead[TESTS[2], "trained"][0], 0.04, 0.15, on=NEWS)
-    claim(lead[TESTS[2], "trained"][1] > 0, on=NEWS)
-    for kind in list(kinds)[1:]:
-        claim(lead[TESTS[2], kind][1] < 0 < lead[TESTS[2], kind][2], on=NEWS)
 
-with says("those of untrained models give them 4 to 5 %, as even weights would."):
-    claim(on["trained"], 0.2, 0.35, on=NEWS)
-    claim(max(list(on.values())[1:]), 0.03, 0.1, on=NEWS)
-with says("Trained weights agree between seeds by 0.38, untrained ones by 0.00."):
-    claim(alike["trained"], 0.25, 0.5, on=NEWS)
-    for kind in list(kinds)[1:]:
-        claim(alike[kind], -0.12, 0.12, on=NEWS)
-with says("their accuracy falls from 0.95 to 0.49 (0.31 to 0.72 over the eight models)."):
-    claim(needed["their own"].mean(), 0.91, 0.98, on=NEWS)
-    claim(needed["even"].mean(), 0.3, 0.7, on=NEWS)
-    claim(needed["even"].max(), 0.5, 0.85, on=NEWS)
-with says("with the usual mean and spread it is 0.68 (0.59 to 0.73)."):
-    claim(needed.iloc[:, 2].mean(), 0.58, 0.78, on=NEWS)
-    claim(needed.iloc[:, 2].mean() > needed["even"].mean(), on=NEWS)
+with says("For a weight of 0.99 the largest score must be about 275"):
+    angles = torch.arange(32) * 2 * torch.pi / 32
+    claim(on_itself(torch.stack([angles.cos(), angles.sin()], dim=1), 275), 0.989, 0.991)
+with says("With a direction for each key, in 32 numbers, a score of 8.1 is enough."):
+    claim(on_itself(torch.eye(32), 8.1), 0.99, 0.991)
 
-averages = together.mean()
-with says("changes $P$ by 0.052 when all its copies go"):
-    claim(averages["together"], 0.035, 0.075, on=NEWS)
-with says("The largest effect of a single copy is 0.007, a seventh"):
-    claim(averages["together"] / averages["largest copy"], 5, 10, on=NEWS)
-with says("and all copies' effects added up are 0.027, about half."):
-    claim(averages["together"] / averages["copies added up"], 1.5, 2.6, on=NEWS)
-with says("With one head out there is nothing to choose: 0.94 either way"):
-    claim(ablated[:, 0].mean(axis=0).min(), 0.9, 0.97, on=NEWS)
-with says("With seven out the mean does more harm, 0.49 against 0.61"):
-    claim(ablated[:, 1, 0].mean(), 0.5, 0.72, on=NEWS)
-    claim(ablated[:, 1, 1].mean(), 0.38, 0.6, on=NEWS)
-with says("zero is ahead by 0.12 (95 % interval over eight models 0.08 to 0.16)."):
-    claim(harm[0], 0.05, 0.2, on=NEWS)
-    claim(harm[1] > 0, on=NEWS)
-with says("0.74 with the length, against 0.71 with the weight: better by 0.027"):
-    claim(gain["trained"][0], 0.01, 0.045, on=NEWS)
-    claim(gain["trained"][1] > 0, on=NEWS)
-with says("But untrained models gain too, by 0.055, 0.026 and 0.008"):
-    claim(gain["untrained ×1"][0], 0.03, 0.09, on=NEWS)
-with says("with 0.77."):
-    claim(found["trained"][:, 2].mean(), 0.7, 0.84, on=NEWS)
+with says("The layer picks C, and not one of its heads does."):
+    for i, name in enumerate("ABC"):
+        claim((picked[name] - torch.eye(3)[i]).abs().max(), at_most=1e-5)
+with says("so it is nowhere higher than at an end."):
+    generator = torch.Generator().manual_seed(3)
+    added = torch.rand(1000, 5, 1, generator=generator)  # factors, none below 0
+    lines = 20 * torch.randn(1000, 5, 1, generator=generator)  # queries
+    added = (added * (lines * keys).softmax(dim=-1)).sum(dim=1)  # (1000, S)
+    claim((added[:, 2] <= added[:, :2].amax(dim=1) + 1e-6).all())
+with says("give A, B and C on average 0.326, 0.326 and 0.348"):
+    both = weights_of(query / 2, plane, 2)[:, 0].mean(dim=0)
+    claim(both[0], 0.325, 0.327)
+    claim(both[2], 0.347, 0.349)
+
+
+def ends(name):
+    return min(played[name]), max(played[name])
+
+
+with says("twelve heads of one number are at an error of 0.48 to 0.50."):
+    for end in ends("12 heads of one number"):
+        claim(end, 0.44, 0.54)
+with says("Each of three remedies brings it below 0.01"):
+    for name in ("… keys of two", "… values of six", "48 heads of one number"):
+        for end in ends(name):
+            claim(end, 0, 0.01)
+with says("values of two numbers reach 0.22 to 0.27, and 24 heads 0.22 to 0.25."):
+    for end in ends("… values of two"):
+        claim(end, 0.17, 0.35)
+    for end in ends("24 heads of one number"):
+        claim(end, 0.17, 0.32)
+with says("are below 0.02 with factors of either sign, and at 0.21 to 0.22 with none below zero."):
+    for end in ends("12 heads, card as it is"):
+        claim(end, 0, 0.02)
+    for end in ends("… and no minus"):
+        claim(end, 0.18, 0.26)
+
+with says("A fused kernel works the scores out once more on its way back, five products for two"):
+    q = (1, 8, 512, 64)
+    claim(sdpa_backward_flop_count(q, q, q, q) / sdpa_flop_count(q, q, q) == 2.5)
+with says("with Adam a parameter takes 16: itself, its gradient and two running averages."):
+    weight = nn.Linear(8, 8).weight
+    optimizer = torch.optim.Adam([weight])
+    weight.sum().backward()
+    optimizer.step()
+    claim(sum(v.dim() > 0 for v in optimizer.state[weight].values()) == 2)
+with says("nothing is added to the 1,050,624 parameters or to the multiply-adds."):
+    claim(costs["H = 64"]["parameters"] == 1_050_624)
+    claim(costs["H = 1"]["multiply-adds"] == costs["H = 64"]["multiply-adds"])
+with says("The memory kept for 2,048 tokens grows from 38 MB to 1.1 GB"):
+    claim(costs["H = 1"]["bytes kept"] / 1e6, 37.5, 38)
+    claim(costs["H = 64"]["bytes kept"] / 1e9, 1.05, 1.15)
+with says("with a fused kernel it stays at 21 MB or a little more."):
+    claim(costs["H = 64"]["bytes kept, fused"] / 1e6, at_most=22)
+
+
+def kept_with(dropout, **given):  # in MB, 8 heads
+    x = torch.randn(1, 512, D)
+    layer = nn.MultiheadAttention(D, 8, dropout=dropout, batch_first=True)
+    return kept_bytes(lambda: layer(x, x, x, **given)) / 1e6
+
+
+with says("PyTorch's layer keeps 31.5 MB on a CPU instead of 14.7."):
+    claim(kept_with(0.1), 31.4, 31.6)
+    claim(kept_with(0), 14.6, 14.8)
+with says("need_weights=False keeps 32.5 MB instead of 5.3."):
+    claim(kept_with(0.1, need_weights=False), 32.4, 32.6)
+    claim(kept_with(0, need_weights=False), 5.2, 5.35)
+with says("and nothing complains, for every shape fits; but the answers differ."):
+    saved, other = (nn.MultiheadAttention(12, heads) for heads in (2, 4))
+    other.load_state_dict(saved.state_dict())
+    x = torch.randn(5, 12)
+    claim((saved(x, x, x)[0] - other(x, x, x)[0]).abs().max(), at_least=1e-4)
+
+with says("With ones all values are equal, and any mixture of equal values is that value."):
+    claim(float(rows["ones"]["most"]), at_most=1e-5)
+with says("with 64 heads 0.99 of the weight, on average, is on one token already"):
+    claim(float(rows["rand"]["largest weight, 64 heads"]), at_least=0.96)
+    claim(float(rows["randn"]["largest weight, 64 heads"]), at_least=0.95)
+with says("the difference is at least 0.6 times as long as the output of one head."):
+    claim(float(rows["randn / 100"]["1 and 64 heads apart, least"]), at_least=0.5)

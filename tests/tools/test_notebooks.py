@@ -145,10 +145,10 @@ def test_the_time_of_a_chapter_is_kept_and_stands_on_the_page(monkeypatch, tmp_p
     monkeypatch.setattr(page, "PAGE", tmp_path / "measurements.md")
     monkeypatch.setattr(page, "PICTURES", tmp_path / "pictures")
     monkeypatch.setattr(notebooks, "execute", lambda path, **_: "none")
-    notebooks.main(["execute", "03"])
+    notebooks.main(["execute", "05"])
     found = report.read("chapters")["chapters"]
-    assert list(found) == ["03-masks"]
-    assert found["03-masks"]["date"] in page.PAGE.read_text()
+    assert list(found) == ["05-masks"]
+    assert found["05-masks"]["date"] in page.PAGE.read_text()
 
 
 def stream(text, name="stdout"):

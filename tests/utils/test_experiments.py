@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chapters.ch10_intervals import mean_intervals, paired_differences
+from chapters.ch14_intervals import mean_intervals, paired_differences
 from utils.experiments import fetch_results, run_all
 
 LAYERS = [{"layer": "wide", "heads": 2, "rate": 0.1}, {"layer": "narrow", "heads": 8, "rate": 1e-3}]

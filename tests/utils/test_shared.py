@@ -16,7 +16,7 @@ from tools.stamp import cell_source, code_cells
 # Names of chapters that are not rewritten yet. A name leaves the list with its reason, and none
 # is added: what one chapter alone uses stands in its cells, or in `chapters/chNN_idea.py`.
 NOT_YET = {
-    "utils.attention.valid_length_mask",  # chapter 3, and what people ask (`book/symptoms.md`)
+    "utils.attention.valid_length_mask",  # chapter 5, and what people ask (`book/symptoms.md`)
     "utils.figures.STYLE",  # a benchmark
     # The colours of the page, card and e-book, which tools read: all colours stand in one file.
     "utils.palette.LOGO",

@@ -8,7 +8,7 @@ import torch
 from datasets import Dataset
 from torch import nn
 
-from chapters.ch08_predict import predict
+from chapters.ch07_predict import predict
 from utils.attention import MultiHeadAttention
 from utils.classifier import TextClassifier
 from utils.text import make_dataloader, train_tokenizer

@@ -23,7 +23,7 @@ HEADING = re.compile(r"h[1-6]\Z")
 
 @dataclass(frozen=True)
 class Names:
-    """The pages of the book by their names, such as ``notebooks/03-masks``, and where they are."""
+    """The pages of the book by their names, such as ``notebooks/05-masks``, and where they are."""
 
     pages: tuple[str, ...]
     address: str

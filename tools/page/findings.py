@@ -27,8 +27,8 @@ class Finding:
 
 
 NUMBER = r"([\d,]*\d(?:\.\d+)?)"
-STEP = rf" +[\d.]+ +[\d,]+ +\d+ +{NUMBER} "  # a row of chapter 11: work, bytes, calls, ms
-SPOILT = r"with a long text: [\d.]+ right,"  # a line of chapter 3
+STEP = rf" +[\d.]+ +[\d,]+ +\d+ +{NUMBER} "  # a row of chapter 10: work, bytes, calls, ms
+SPOILT = r"with a long text: [\d.]+ right,"  # a line of chapter 5
 FINDINGS = (
     Finding(
         "masks",

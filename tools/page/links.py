@@ -2,7 +2,7 @@
 
 "chapter 7", "appendix A2" and "the appendix" are links wherever they stand in prose, and so is each
 number of "chapters 1 to 3". The number of a chapter is the one in the name of its file, as in
-``notebooks/07-positional-encoding``. A number that no chapter has is a warning.
+``notebooks/06-positional-encoding``. A number that no chapter has is a warning.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from chapters.ch04_gap_filler import load_gap_filler
+from chapters.ch03_gap_filler import load_gap_filler
 from chapters.live.heads import called_in_panels, live_heads
 from tools.notebooks import ROOT
 

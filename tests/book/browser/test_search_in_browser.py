@@ -62,7 +62,7 @@ def test_from_any_page_by_keyboard(browser, book_url, violations):
     page, loaded, where = browser.new_page(), [], "#pst-search-dialog"
     page.set_viewport_size({"width": 390, "height": 844})
     page.on("request", lambda request: loaded.append(request.url))
-    page.goto(f"{book_url}notebooks/03-masks.html", wait_until="networkidle")
+    page.goto(f"{book_url}notebooks/05-masks.html", wait_until="networkidle")
     assert not [url for url in loaded if "/pagefind/" in url or "searchindex" in url]
     page.keyboard.press("Control+k")
     hits = ask(page, "sinusoidal", where)

@@ -1,162 +1,158 @@
 """The checks of chapter 6 accept what is right, however written, and name what is wrong."""
 
+import math
+
 import numpy as np
 import torch
 
 from exercises import ch06
+from utils.positions import SinusoidalPositionalEncoding
 
 
-def count(D, H, kdim, vdim, bias, times=1):
-    return D * (2 * D + kdim + vdim) * times + 4 * D * bias
+def by_shuffles(function, orders=None, tolerance=1e-4, moved=True):
+    for _ in range(10):
+        x = torch.randn(6, 4)
+        order = torch.randperm(6) if orders is None else torch.tensor(orders)
+        expected = function(x)[order] if moved else function(x)
+        if (function(x[order]) - expected).abs().max() > tolerance:
+            return False
+    return True
 
 
-def by_chance(D, H, kdim, vdim, bias):
-    return count(D, H, kdim, vdim, bias and kdim == D)
+def by_exchanges(function):
+    x = torch.randn(5, 4)
+    for i in range(4):
+        order = torch.arange(5)
+        order[[i, i + 1]] = order[[i + 1, i]]
+        if not np.allclose(function(x[order]).numpy(), function(x)[order].numpy(), atol=1e-5):
+            return np.bool_(False)
+    return np.bool_(True)
 
 
-def cut(packed, H, h):
-    thirds = packed.chunk(3)
-    return [third.chunk(H)[h] for third in thirds]
+def table(length, D, first=0, power=1.0, swap=False):
+    t = torch.arange(first, first + length).unsqueeze(-1)
+    waves = torch.zeros(length, D)
+    for d in range(D):
+        angle = t[:, 0] / 10_000 ** (power * 2 * (d // 2) / D)
+        waves[:, d] = angle.cos() if (d % 2 == 1) != swap else angle.sin()
+    return waves
 
 
-def cut_by_slices(packed, H, h):
-    D = packed.shape[-1]
-    size = D // H
-    return tuple(packed[i * D + h * size : i * D + (h + 1) * size] for i in range(3))
+def one_frequency_each(length, D):
+    angles = torch.arange(length).unsqueeze(-1) / 10_000 ** (torch.arange(D) / D)
+    return torch.where(torch.arange(D) % 2 == 1, angles.cos(), angles.sin())
 
 
-def thirds(packed):
-    return packed.view(3, packed.shape[-1], -1)
+def in_halves(length, D):
+    rows = table(length, D)
+    return torch.cat([rows[:, 0::2], rows[:, 1::2]], dim=1)
 
 
-def work(B, T, S, D, H):
-    return 2 * B * (T + S) * D**2, 2 * B * T * S * D
+def shift(n, D, turn=lambda i, D: 10_000 ** (-2 * i / D), swap=False, sign=-1):
+    R = torch.zeros(D, D)
+    for i in range(D // 2):
+        c, s = math.cos(n * turn(i, D)), math.sin(n * turn(i, D))
+        if swap:
+            c, s = s, c
+        R[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = torch.tensor([[c, s], [sign * s, -sign * c]])
+    return R
 
 
-def work_in_numpy(*given):
-    return np.array(work(*given)).tolist()[0], np.float32(work(*given)[1])
+def shift_by_fitting(n, D, dtype=torch.float64, rows=2000):
+    start = max(0, -n)
+    table = SinusoidalPositionalEncoding(D).table(start + abs(n) + rows, dtype)
+    before, after = table[start : start + rows], table[start + n : start + n + rows]
+    return torch.linalg.lstsq(before, after).solution.T
 
 
-def pair(scores, r, power=1.0, scale=True, error=lambda left: left.norm(), keep=slice(None)):
-    """Queries and keys by SVD; the arguments make the mistakes."""
-    U, sizes, Vh = torch.linalg.svd(scores, full_matrices=False)
-    left, kept = sizes[r:], (slice(r) if keep == slice(None) else slice(-r, None))
-    q = U[:, kept] * sizes[kept] ** power
-    return q * (r**0.5 if scale else 1), Vh[kept].T, error(left)
+def shift_with_sines_first(n, D):
+    in_halves = [*range(0, D, 2), *range(1, D, 2)]
+    return torch.tensor([[shift(n, D)[row, column] for column in in_halves] for row in in_halves])
 
 
-def wrong(function, **mistake):
-    return lambda *arguments: function(*arguments, **mistake)
+def rotate(x, positions, way=1):
+    half = x.shape[-1] // 2
+    angles = positions.unsqueeze(-1) * 10_000 ** -(torch.arange(half) / half)
+    cos, sin = angles.cos(), way * angles.sin()
+    first, second = x[..., :half], x[..., half:]
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 
-def with_error(measure):
-    """The right pair, and an error measured by ``measure(scores, difference)``."""
-
-    def solve(scores, r):
-        q, k, _ = pair(scores, r)
-        return q, k, measure(scores, scores - q @ k.T / r**0.5)
-
-    return solve
+def rotate_by_complex_numbers(x, positions):
+    pairs = torch.complex(*x.chunk(2, dim=-1))
+    angles = positions.unsqueeze(-1) / 10_000 ** (torch.arange(4) / 4)
+    turned = pairs * torch.polar(torch.ones_like(angles), angles)
+    return torch.cat([turned.real, turned.imag], dim=-1)
 
 
-def with_undivided_error(scores, r):
-    q, k, _ = pair(scores, r)
-    return q, k, (scores - q @ k.T).norm()
+def rotate_neighbours(x, positions):
+    pairs = torch.view_as_complex(x.unflatten(-1, (4, 2)).contiguous())
+    angles = positions.unsqueeze(-1) / 10_000 ** (torch.arange(4) / 4)
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
 
 
-def pair_shared_out(scores, r):
-    U, sizes, Vh = torch.linalg.svd(scores.double(), full_matrices=False)
-    root = sizes[:r].sqrt() * r**0.25
-    k = (Vh[:r].T * root).float().requires_grad_()
-    return (U[:, :r] * root, k, float(sizes[r:].norm()))
+def rotate_slices(x, positions):
+    return rotate(torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1), positions)
+
+
+def turned(x, positions, power=1.0, sign=1, swap=False):
+    angles = positions.unsqueeze(-1) * 10_000 ** -(power * torch.arange(4) / 4)
+    cos, sin = (angles.sin(), angles.cos()) if swap else (angles.cos(), angles.sin())
+    first, second = x[..., :4], x[..., 4:]
+    return torch.cat([first * cos - second * sin, first * sin + sign * second * cos], dim=-1)
 
 
 RIGHT = {
-    ch06.weights_of_head: [cut, cut_by_slices],
-    ch06.multiply_adds: [work, work_in_numpy],
-    ch06.low_rank_scores: [pair, pair_shared_out],
+    ch06.is_equivariant: [by_shuffles, by_exchanges],
+    ch06.sinusoidal_table: [table, lambda length, D: SinusoidalPositionalEncoding(D).table(length)],
+    ch06.shift_matrix: [shift, shift_by_fitting],
+    ch06.rotate_at: [rotate, rotate_by_complex_numbers],
 }
 
 WRONG = {
-    ch06.parameter_count: [
-        (lambda D, H, k, v, b: str(count(D, H, k, v, b)), "should be a number; got str"),
-        (by_chance, "for D = 12, H = 3, kdim = 5, vdim = 8, bias = True, the count"),
-        (lambda *a: None, "should be a number; got NoneType"),
+    ch06.is_equivariant: [
+        (lambda f: None, "return True or False"),
+        (lambda f: by_shuffles(f, moved=False), "in the new order"),
+        (lambda f: by_shuffles(f, tolerance=0.0), "room for rounding"),
+        (lambda f: by_shuffles(f, [5, 4, 3, 2, 1, 0]), "only read backwards"),
+        (lambda f: by_shuffles(f, [1, 2, 3, 4, 5, 0]), "in a circle"),
+        (lambda f: by_shuffles(f, [1, 0, 2, 3, 4, 5]), "doubling the last token"),
+        (lambda f: by_shuffles(f, [0, 2, 1, 5, 3, 4]), "doubling the first token"),
+        (lambda f: by_shuffles(f, [1, 0, 2, 3, 5, 4], 1000000000.0), "positions added"),
     ],
-    ch06.weights_of_head: [
-        (lambda p, H, h: cut(p, H, 0), "head 0"),
-        (lambda p, H, h: cut(p, H, h)[::-1], "these rows belong to the value"),
-        (lambda p, H, h: cut(p, H, (h - 1) % H), "the head before"),
-        (lambda p, H, h: cut(p, H, (h + 1) % H), "the head after"),
-        (lambda p, H, h: cut(p.roll(1, 0), H, h), "one row too early"),
-        (lambda p, H, h: cut(p.roll(-1, 0), H, h), "one row too late"),
-        (lambda p, H, h: [t[:-1] for t in cut(p, H, h)], "leaves out the end"),
-        (lambda p, H, h: [t.chunk(H, 1)[h] for t in thirds(p)], "across the columns"),
-        (lambda p, H, h: [t.T for t in cut(p, H, h)], "is transposed"),
-        (lambda p, H, h: [t.chunk(H, 1)[h].T for t in thirds(p)], "these are columns, turned"),
-        (lambda p, H, h: [t[h * H : (h + 1) * H] for t in thirds(p)], "starts at h * D_head"),
-        (lambda p, H, h: [t[h::H] for t in thirds(p)], "every H-th"),
-        (lambda p, H, h: p.view(H, 3, -1, p.shape[-1])[h], "key and value first"),
-        (lambda p, H, h: [t.clone() for t in cut(p, H, h)], "is a copy"),
-        (lambda p, H, h: p, "should return three tensors"),
+    ch06.sinusoidal_table: [
+        (lambda length, D: table(length, D, first=1), "count positions from 0"),
+        (lambda length, D: table(length, D, power=0.5), "you have i/D"),
+        (lambda length, D: table(length, D, swap=True), "changed places"),
+        (one_frequency_each, "sine and cosine share one"),
+        (in_halves, "they alternate with the cosines"),
+        (lambda length, D: table(length, D, power=-1.0), "exponent is negative"),
+        (lambda length, D: table(length, D, power=0.0), "frequency is missing"),
     ],
-    ch06.multiply_adds: [
-        (lambda *a: [2 * n for n in work(*a)], "a multiplication and its addition"),
-        (lambda B, T, S, D, H: (4 * B * T * D * D, 2 * B * T * S * D), "keys and values have S"),
-        (lambda B, T, S, D, H: (4 * B * S * D * D, 2 * B * T * S * D), "queries have T"),
-        (lambda B, T, S, D, H: (B * (T + 2 * S) * D * D, 0), "the last projection is missing"),
-        (lambda B, T, S, D, H: (B * (2 * T + S) * D * D, 0), "need a projection each"),
-        (lambda B, T, S, D, H: (B * (T + 3 * S) * D * D, 0), "not S"),
-        (lambda *a: (work(*a)[0] // 2, work(*a)[1]), "these are two projections"),
-        (lambda *a: (work(*a)[0] * a[4], work(*a)[1]), "do not grow with H"),
-        (lambda *a: (work(*a)[0] // a[4], work(*a)[1]), "one head's share"),
-        (lambda *a: (work(*a)[0] // a[4] ** 2, work(*a)[1]), "are too small"),
-        (lambda B, *a: (work(1, *a)[0], work(B, *a)[1]), "every sequence is projected"),
-        (lambda *a: (work(*a)[0], work(*a)[1] // 2), "there are two products"),
-        (lambda *a: (work(*a)[0], work(*a)[1] * a[4]), "one of width D"),
-        (lambda *a: (work(*a)[0], work(*a)[1] // a[4]), "this is one head"),
-        (lambda B, T, S, D, H: (work(B, T, S, D, H)[0], 2 * B * T * T * D), "not T * T"),
-        (lambda B, T, S, D, H: (work(B, T, S, D, H)[0], 2 * B * S * S * D), "not S * S"),
-        (lambda B, T, S, D, H: (work(B, T, S, D, H)[0], B * (T + S) * D), "grows with T * S"),
-        (
-            lambda B, T, S, D, H: (work(B, T, S, D, H)[0], 2 * B * (T + S) ** 2 * D),
-            "meet only keys",
-        ),
-        (lambda B, *a: (work(B, *a)[0], work(1, *a)[1]), "B, is missing"),
-        (
-            lambda B, T, S, D, H: (work(B, T, S, D, H)[0], B * D * T * (T + S)),
-            "the scores, too, are T * S",
-        ),
-        (
-            lambda B, T, S, D, H: (work(B, T, S, D, H)[0], B * T * S * (2 * D + H)),
-            "the softmax is in the count",
-        ),
-        (lambda *a: sum(work(*a)), "should return two numbers"),
-        (lambda *a: (work(*a)[0], 1), "attention's work is 1; expected"),
+    ch06.shift_matrix: [
+        (lambda n, D: shift(-n, D), "this moves by -n"),
+        (lambda n, D: shift(1, D), "by one position, whatever n is"),
+        (lambda n, D: shift(n, D, lambda i, D: 1), "turn by the same angle"),
+        (lambda n, D: shift(n, D, lambda i, D: 10_000 ** (-i / D)), "you have i/D"),
+        (lambda n, D: shift(n, D, swap=True), "changed places."),
+        (lambda n, D: shift(n, D, swap=True, sign=1), "and a sign is wrong"),
+        (lambda n, D: shift(n, D) * torch.eye(D), "no sines were found"),
+        (shift_with_sines_first, "all sines first"),
+        (lambda n, D: shift_by_fitting(n, D, torch.float32, 100), "only nearly"),
     ],
-    ch06.low_rank_scores: [
-        (wrong(pair, scale=False), "the scale is missing"),
-        (wrong(pair, power=2), "used twice"),
-        (wrong(pair, power=0), "not used"),
-        (wrong(pair, keep=None), "keep the largest"),
-        (wrong(pair, error=lambda left: (left**2).sum()), "error is squared"),
-        (wrong(pair, error=torch.mean), "this is the mean of"),
-        (wrong(pair, error=lambda left: (left**2).mean()), "mean square of"),
-        (with_error(lambda s, off: off.square().mean()), "a mean of squares"),
-        (with_error(lambda s, off: off.square().mean().sqrt()), "the root of the mean"),
-        (with_error(lambda s, off: (s - off).norm()), "what is kept"),
-        (with_undivided_error, "before it is divided"),
-        (wrong(pair, error=torch.max), "largest singular value left out"),
-        (wrong(pair, error=torch.sum), "sum their squares"),
-        (wrong(pair, error=lambda left: 0), "the error is 0; expected"),
-        (lambda s, r: pair(s, r)[:2], "should return three things"),
-        (lambda s, r: (pair(s, r)[0], pair(s, r)[1].T, 0), "K should be (7, 2)"),
-        (lambda s, r: (None, None, 0), "Q should be (5, 2); it is no tensor"),
-        (lambda s, r: (s[:, :r], s.T[:, :r], 0), "taken as they are"),
-        (lambda s, r: (pair(s, r, scale=False)[0] / r**0.5, *pair(s, r)[1:]), "divides where"),
-        (lambda s, r: (pair(s, r)[0] * r**0.5, *pair(s, r)[1:]), "where it should take its root"),
-        (lambda s, r: (pair(s, r)[0] * 1.1, *pair(s, r)[1:]), "is possible"),
-        (lambda s, r: (pair(s, r)[0] * torch.nan, *pair(s, r)[1:]), "is possible"),
-        (wrong(pair, error=lambda left: None), "the error should be a number"),
+    ch06.rotate_at: [
+        (lambda x, positions: x, "nothing is rotated"),
+        (lambda x, positions: rotate(x, torch.arange(3)), "the positions are not used"),
+        (lambda x, positions: rotate(x, positions, way=-1), "turned the wrong way"),
+        (rotate_neighbours, "not (2i, 2i + 1)"),
+        (rotate_slices, "in another order"),
+        (lambda x, p: turned(x, p, power=0.5), "you have i/D_head"),
+        (lambda x, p: turned(x, p, power=-1.0), "exponent is negative"),
+        (lambda x, p: turned(x, p, power=0.0), "at one speed"),
+        (lambda x, p: turned(x, p + 1), "count from 0"),
+        (lambda x, p: turned(x, p - p[0]), "count from the first of them"),
+        (lambda x, p: turned(x, p - min(p)), "count from the least of them"),
+        (lambda x, p: turned(x, p, swap=True), "changed places"),
+        (lambda x, p: turned(x, p, sign=-1), "one sign is wrong"),
     ],
 }

@@ -1,158 +1,206 @@
-"""The checks of chapter 7 accept what is right, however written, and name what is wrong."""
+"""The checks of chapter 7 accept what is right and name what is wrong."""
 
-import math
-
-import numpy as np
 import torch
+from torch import nn
 
-from exercises import ch07
-from utils.positions import SinusoidalPositionalEncoding
-
-
-def by_shuffles(function, orders=None, tolerance=1e-4, moved=True):
-    for _ in range(10):
-        x = torch.randn(6, 4)
-        order = torch.randperm(6) if orders is None else torch.tensor(orders)
-        expected = function(x)[order] if moved else function(x)
-        if (function(x[order]) - expected).abs().max() > tolerance:
-            return False
-    return True
+from exercises import ch07 as checks
+from utils.fast import FastMultiHeadAttention
 
 
-def by_exchanges(function):
-    x = torch.randn(5, 4)
-    for i in range(4):
-        order = torch.arange(5)
-        order[[i, i + 1]] = order[[i + 1, i]]
-        if not np.allclose(function(x[order]).numpy(), function(x)[order].numpy(), atol=1e-5):
-            return np.bool_(False)
-    return np.bool_(True)
+def parts(V, D, hidden, C):
+    return V * D, 4 * (D * D + D), D * hidden + hidden, hidden * C + C
 
 
-def table(length, D, first=0, power=1.0, swap=False):
-    t = torch.arange(first, first + length).unsqueeze(-1)
-    waves = torch.zeros(length, D)
-    for d in range(D):
-        angle = t[:, 0] / 10_000 ** (power * 2 * (d // 2) / D)
-        waves[:, d] = angle.cos() if (d % 2 == 1) != swap else angle.sin()
-    return waves
+WRONG_COUNTS = [
+    (lambda V, D, H, hidden, C: H * sum(parts(V, D, hidden, C)), "changes with H"),
+    (
+        lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) + (H - 1) * 3 * D * D,
+        "changes with H",
+    ),
+    (lambda V, D, H, hidden, C: sum(parts(V, D, hidden, C)) // H, "changes with H"),
+    (
+        lambda V, D, H, hidden, C: (
+            H * 4 * (D * D + D) + parts(V, D, hidden, C)[0] + sum(parts(V, D, hidden, C)[2:])
+        ),
+        "changes with H",
+    ),
+    (lambda V, D, H, hidden, C: 0, "0 instead of 89605"),
+    (lambda V, D, H, hidden, C: V / 0, "raised ZeroDivisionError"),
+]
 
 
-def one_frequency_each(length, D):
-    angles = torch.arange(length).unsqueeze(-1) / 10_000 ** (torch.arange(D) / D)
-    return torch.where(torch.arange(D) % 2 == 1, angles.cos(), angles.sin())
+def layer(mean):
+    """Make a layer of a function of the values, (B, S, D), and what is kept, (B, S, 1)."""
+
+    class Layer(nn.Module):
+        def forward(self, query, key, value, key_padding_mask=None, need_weights=True):
+            keep = torch.ones(value.shape[:2]) if key_padding_mask is None else ~key_padding_mask
+            return mean(value, keep.unsqueeze(-1).to(value.dtype)), None
+
+    return Layer()
 
 
-def in_halves(length, D):
-    rows = table(length, D)
-    return torch.cat([rows[:, 0::2], rows[:, 1::2]], dim=1)
+def loop(value, keep):
+    rows = []
+    for texts, kept in zip(value, keep, strict=True):
+        left = texts[kept[:, 0] > 0]
+        rows.append(left.mean(dim=0) if len(left) else torch.zeros(value.shape[-1]))
+    return torch.stack(rows).unsqueeze(1)
 
 
-def shift(n, D, turn=lambda i, D: 10_000 ** (-2 * i / D), swap=False, sign=-1):
-    R = torch.zeros(D, D)
-    for i in range(D // 2):
-        c, s = math.cos(n * turn(i, D)), math.sin(n * turn(i, D))
-        if swap:
-            c, s = s, c
-        R[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = torch.tensor([[c, s], [sign * s, -sign * c]])
-    return R
+RIGHT_MEANS = [
+    lambda v, keep: (keep * v).sum(1, keepdim=True) / keep.sum(1, keepdim=True).clamp(min=1),
+    lambda v, keep: ((keep * v).sum(1, keepdim=True) / keep.sum(1, keepdim=True)).nan_to_num(),
+    loop,
+]
+WRONG_MEANS = [
+    (lambda v, keep: v.mean(1, keepdim=True), "padding takes part"),
+    (lambda v, keep: (keep * v).mean(1, keepdim=True), "still counted"),
+    (lambda v, keep: (keep * v).sum(1, keepdim=True), "this is the sum"),
+    (lambda v, keep: RIGHT_MEANS[0](v, 1 - keep), "wrong way round"),
+    (lambda v, keep: v[:, :1], "first value"),
+    (lambda v, keep: (keep * v).sum(1, keepdim=True) / keep.sum(1, keepdim=True), "0/0"),
+    (lambda v, keep: RIGHT_MEANS[0](v, keep)[:, 0], "shape (3, 2); expected (3, 1, 2)"),
+    (lambda v, keep: v @ v, "raised RuntimeError"),
+    (lambda v, keep: RIGHT_MEANS[0](v, keep) * (1 if keep.sum() < 9 else 2), "without a mask"),
+]
 
 
-def shift_by_fitting(n, D, dtype=torch.float64, rows=2000):
-    start = max(0, -n)
-    table = SinusoidalPositionalEncoding(D).table(start + abs(n) + rows, dtype)
-    before, after = table[start : start + rows], table[start + n : start + n + rows]
-    return torch.linalg.lstsq(before, after).solution.T
+def zero(layer, names, freeze=True):
+    for name in names:
+        parameter = layer.get_parameter(name)
+        nn.init.zeros_(parameter)
+        parameter.requires_grad_(not freeze)
 
 
-def shift_with_sines_first(n, D):
-    in_halves = [*range(0, D, 2), *range(1, D, 2)]
-    return torch.tensor([[shift(n, D)[row, column] for column in in_halves] for row in in_halves])
+Q, K, V = ((f"{name}_proj.weight", f"{name}_proj.bias") for name in ("q", "k", "v"))
 
 
-def rotate(x, positions, way=1):
-    half = x.shape[-1] // 2
-    angles = positions.unsqueeze(-1) * 10_000 ** -(torch.arange(half) / half)
-    cos, sin = angles.cos(), way * angles.sin()
-    first, second = x[..., :half], x[..., half:]
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+def another_layer(layer):
+    """Give a new layer with the same values; the old one stays as it was."""
+    new = FastMultiHeadAttention(8, 2)
+    new.load_state_dict(layer.state_dict())
+    zero(new, Q)
+    return new
 
 
-def rotate_by_complex_numbers(x, positions):
-    pairs = torch.complex(*x.chunk(2, dim=-1))
-    angles = positions.unsqueeze(-1) / 10_000 ** (torch.arange(4) / 4)
-    turned = pairs * torch.polar(torch.ones_like(angles), angles)
-    return torch.cat([turned.real, turned.imag], dim=-1)
+def in_place(layer):
+    with torch.no_grad():
+        for parameter in layer.q_proj.parameters():
+            parameter.mul_(0)
+    layer.q_proj.requires_grad_(False)
 
 
-def rotate_neighbours(x, positions):
-    pairs = torch.view_as_complex(x.unflatten(-1, (4, 2)).contiguous())
-    angles = positions.unsqueeze(-1) / 10_000 ** (torch.arange(4) / 4)
-    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+def rebinding(layer):
+    for p in layer.q_proj.parameters():
+        p = torch.zeros_like(p)
+        p.requires_grad_(False)
 
 
-def rotate_slices(x, positions):
-    return rotate(torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1), positions)
+RIGHT_EVEN = [
+    lambda layer: zero(layer, Q),
+    lambda layer: zero(layer, K),
+    lambda layer: zero(layer, K[:1]),  # the keys' bias does nothing
+    lambda layer: zero(layer, Q + K),
+    lambda layer: setattr(layer, "scale", 0.0),
+    another_layer,
+    in_place,
+]
+WRONG_EVEN = [
+    (lambda layer: [nn.init.ones_(p) for p in layer.q_proj.parameters()] and None, "equal numbers"),
+    (lambda layer: None, "more weight than others"),
+    (lambda layer: layer.q_proj.requires_grad_(False) and None, "set it to zero as well"),
+    (rebinding, "gives the name p to another tensor"),
+    (lambda layer: zero(layer, Q[:1]), "query's bias is still there"),
+    (lambda layer: zero(layer, Q, freeze=False), "uneven again"),
+    (lambda layer: zero(layer, K, freeze=False), "uneven again"),
+    (lambda layer: (zero(layer, Q), layer.q_proj.bias.requires_grad_(True)), "uneven again"),
+    (lambda layer: zero(layer, Q + V), "v_proj.weight has changed"),
+    (lambda layer: (zero(layer, Q), layer.requires_grad_(False)), "values are frozen too"),
+    (lambda layer: layer.nothing, "raised AttributeError"),
+]
 
 
-def turned(x, positions, power=1.0, sign=1, swap=False):
-    angles = positions.unsqueeze(-1) * 10_000 ** -(power * torch.arange(4) / 4)
-    cos, sin = (angles.sin(), angles.cos()) if swap else (angles.cos(), angles.sin())
-    first, second = x[..., :4], x[..., 4:]
-    return torch.cat([first * cos - second * sin, first * sin + sign * second * cos], dim=-1)
+def runs(words, n=8):
+    return {" ".join(words[i : i + n]) for i in range(max(len(words) - n + 1, 1))}
+
+
+def tails(words, step=1):
+    return {" ".join(words[i : i + 8]) for i in range(0, len(words), step)}
+
+
+def by_hand(words, other):
+    own, there = [], runs(other)
+    for start in range(max(1, len(words) - 7)):
+        run = words[start : start + 8]
+        if run not in own:
+            own.append(run)
+    return torch.tensor([" ".join(run) in there for run in own]).double().mean()
+
+
+RIGHT_SHARES = [lambda a, b: len(runs(a) & runs(b)) / len(runs(a)), by_hand]
+WRONG_SHARES = [
+    (
+        lambda a, b: (
+            sum(a[i : i + 8] == b[i : i + 8] for i in range(max(len(a) - 7, 1)))
+            / max(len(a) - 7, 1)
+        ),
+        "in the same place",
+    ),
+    (lambda a, b: len(runs(a) & runs(b)) / len(runs(a) | runs(b)), "the runs of both"),
+    (lambda a, b: len(runs(a) & runs(b)) / len(runs(b)), "the runs of the other text"),
+    (lambda a, b: len(runs(a, 1) & runs(b, 1)) / len(runs(a, 1)), "single words"),
+    (
+        lambda a, b: (
+            sum(" ".join(a[i : i + 8]) in runs(b) for i in range(len(a) - 7)) / (len(a) - 7)
+        ),
+        "counts twice",
+    ),
+    (lambda a, b: len(runs(a[:-1]) & runs(b[:-1])) / len(runs(a[:-1])), "last run is missing"),
+    (lambda a, b: len(tails(a) & tails(b)) / len(tails(a)), "shorter than eight"),
+    (lambda a, b: len(tails(a, 8) & tails(b, 8)) / len(tails(a, 8)), "do not overlap"),
+    (lambda a, b: 100 * RIGHT_SHARES[0](a, b), "a percentage"),
+    (lambda a, b: len(runs(a, 7) & runs(b, 7)) / len(runs(a, 7)), "seven words"),
+    (lambda a, b: len(runs(a, 9) & runs(b, 9)) / len(runs(a, 9)), "nine words"),
+    (lambda a, b: 0.5, "expected 0.6"),
+    (lambda a, b: len(runs(a) & runs(b)) / (len(a) and len(runs(a)) * (len(a) > 7)), "one run"),
+    (lambda a, b: RIGHT_SHARES[0](a, b) if len(a) > 7 else 0.0, "got 0 and 0"),
+    (lambda a, b: a + 1, "raised TypeError"),
+    (lambda a, b: runs(a), "should be a number"),
+]
+
+
+class NeedsMask(nn.Module):
+    def forward(self, query, key, value, key_padding_mask=None, need_weights=True):
+        return RIGHT_MEANS[0](value, (~key_padding_mask).unsqueeze(-1).float()), None
+
+
+class ReturnsWeights(nn.Module):
+    def forward(self, query, key, value, key_padding_mask=None, need_weights=True):
+        keep = torch.ones(value.shape[:2]) if key_padding_mask is None else ~key_padding_mask
+        return RIGHT_MEANS[0](value, keep.unsqueeze(-1).float()), keep
+
+
+class MeanLayer(nn.Module):
+    pass
 
 
 RIGHT = {
-    ch07.is_equivariant: [by_shuffles, by_exchanges],
-    ch07.sinusoidal_table: [table, lambda length, D: SinusoidalPositionalEncoding(D).table(length)],
-    ch07.shift_matrix: [shift, shift_by_fitting],
-    ch07.rotate_at: [rotate, rotate_by_complex_numbers],
+    checks.mean_layer: [layer(mean) for mean in RIGHT_MEANS],
+    checks.even_weights: RIGHT_EVEN,
+    checks.share_seen: RIGHT_SHARES,
 }
 
 WRONG = {
-    ch07.is_equivariant: [
-        (lambda f: None, "return True or False"),
-        (lambda f: by_shuffles(f, moved=False), "in the new order"),
-        (lambda f: by_shuffles(f, tolerance=0.0), "room for rounding"),
-        (lambda f: by_shuffles(f, [5, 4, 3, 2, 1, 0]), "only read backwards"),
-        (lambda f: by_shuffles(f, [1, 2, 3, 4, 5, 0]), "in a circle"),
-        (lambda f: by_shuffles(f, [1, 0, 2, 3, 4, 5]), "doubling the last token"),
-        (lambda f: by_shuffles(f, [0, 2, 1, 5, 3, 4]), "doubling the first token"),
-        (lambda f: by_shuffles(f, [1, 0, 2, 3, 5, 4], 1000000000.0), "positions added"),
+    checks.classifier_size: WRONG_COUNTS,
+    checks.mean_layer: [
+        *((layer(mean), said) for mean, said in WRONG_MEANS),
+        (lambda *inputs, **masks: inputs[2], "two things"),
+        (NeedsMask(), "key_padding_mask=None nothing is blocked"),
+        (ReturnsWeights(), "should be None"),
+        (MeanLayer, "this is the class MeanLayer"),
+        (MeanLayer, "MeanLayer()"),
     ],
-    ch07.sinusoidal_table: [
-        (lambda length, D: table(length, D, first=1), "count positions from 0"),
-        (lambda length, D: table(length, D, power=0.5), "you have i/D"),
-        (lambda length, D: table(length, D, swap=True), "changed places"),
-        (one_frequency_each, "sine and cosine share one"),
-        (in_halves, "they alternate with the cosines"),
-        (lambda length, D: table(length, D, power=-1.0), "exponent is negative"),
-        (lambda length, D: table(length, D, power=0.0), "frequency is missing"),
-    ],
-    ch07.shift_matrix: [
-        (lambda n, D: shift(-n, D), "this moves by -n"),
-        (lambda n, D: shift(1, D), "by one position, whatever n is"),
-        (lambda n, D: shift(n, D, lambda i, D: 1), "turn by the same angle"),
-        (lambda n, D: shift(n, D, lambda i, D: 10_000 ** (-i / D)), "you have i/D"),
-        (lambda n, D: shift(n, D, swap=True), "changed places."),
-        (lambda n, D: shift(n, D, swap=True, sign=1), "and a sign is wrong"),
-        (lambda n, D: shift(n, D) * torch.eye(D), "no sines were found"),
-        (shift_with_sines_first, "all sines first"),
-        (lambda n, D: shift_by_fitting(n, D, torch.float32, 100), "only nearly"),
-    ],
-    ch07.rotate_at: [
-        (lambda x, positions: x, "nothing is rotated"),
-        (lambda x, positions: rotate(x, torch.arange(3)), "the positions are not used"),
-        (lambda x, positions: rotate(x, positions, way=-1), "turned the wrong way"),
-        (rotate_neighbours, "not (2i, 2i + 1)"),
-        (rotate_slices, "in another order"),
-        (lambda x, p: turned(x, p, power=0.5), "you have i/D_head"),
-        (lambda x, p: turned(x, p, power=-1.0), "exponent is negative"),
-        (lambda x, p: turned(x, p, power=0.0), "at one speed"),
-        (lambda x, p: turned(x, p + 1), "count from 0"),
-        (lambda x, p: turned(x, p - p[0]), "count from the first of them"),
-        (lambda x, p: turned(x, p - min(p)), "count from the least of them"),
-        (lambda x, p: turned(x, p, swap=True), "changed places"),
-        (lambda x, p: turned(x, p, sign=-1), "one sign is wrong"),
-    ],
+    checks.even_weights: WRONG_EVEN,
+    checks.share_seen: WRONG_SHARES,
 }

@@ -2,115 +2,83 @@
 
 import math
 
-import numpy as np
-
 from exercises import ch10
 
 
-def count(D, H, k):
-    inner = 3 * (H * D * D + H * D)
-    return 4 * (D * D + D), inner + H * D * D + D, inner + (k + 1) * D * D + 2 * D
+def scores_of_keys(q, tokens, weight):
+    keys = (tokens @ weight.T).unflatten(-1, (q.shape[1], -1)).transpose(1, 2)
+    return q @ keys.mT / math.sqrt(q.shape[-1])
 
 
-def changed(place, change):
-    """The right counts with one of them changed by ``change(D, H, k)``."""
-
-    def wrong(D, H, k):
-        numbers = list(count(D, H, k))
-        numbers[place] += change(D, H, k)
-        return numbers
-
-    return wrong
+def values_of_values(weights, tokens, weight, bias):
+    made = (tokens @ weight.T + bias).unflatten(-1, (weights.shape[1], -1)).transpose(1, 2)
+    return weights @ made
 
 
-def sizes(D, H, around):
-    return lambda W, E: 4 * W * E + 3 * E + W + around * W
+def row(layer, x):
+    return layer(x[:, -1:], x, x, need_weights=False)[0].squeeze(1)
 
 
-def by_size(D, H, around):
-    size = sizes(D, H, around)
-    widths = range(H, H * D + 1, H)
-    return min(widths, key=lambda W: abs(size(W, W) - size(D, H * D)))
+def padding(lengths, size):
+    def of(order):
+        parts = [order[i : i + size] for i in range(0, len(order), size)]
+        return sum(max(part) - n for part in parts for n in part)
+
+    return of(lengths), of(sorted(lengths))
 
 
-def search_in_numpy(D, H, T, S, around):
-    widths = np.arange(H, H * D + 1, H)
-    goal = 2 * (T + S) * D * H * D + 2 * T * S * H * D
-    best = widths[abs(2 * (T + S) * widths**2 + 2 * T * S * widths - goal).argmin()]
-    built = [4 * widths**2 + (4 + around) * widths, 4 * H * D * D + (3 * H + 1 + around) * D]
-    return best, widths[abs(built[0] - built[1]).argmin()]
+def counted_as_full(order, size):
+    parts = [order[i : i + size] for i in range(0, len(order), size)]
+    return sum(size * max(part) - sum(part) for part in parts)
 
 
-def root(a, b, c):
-    return int((math.sqrt(b * b - 4 * a * c) - b) / (2 * a))
+def whole_batches(lengths, size):
+    whole = len(lengths) // size * size
+    return padding(lengths[:whole], size)[0], padding(sorted(lengths)[:whole], size)[0]
 
 
-def rounded(D, H, T, S, around, up=False):
-    """The root of the quadratic equation, always rounded down, or up."""
-    low = root(T + S, T * S, -H * D * ((T + S) * D + T * S)) // H * H
-    return low + H * up, by_size(D, H, around)
-
-
-def size_rounded(D, H, T, S, around, up=False):
-    goal = sizes(D, H, around)(D, H * D)
-    return cost_of(D, H, T, S), root(4, 4 + around, -goal) // H * H + H * up
-
-
-def without_biases(D, H, around):
-    goal = 4 * H * D * D + around * D
-    return min(range(H, H * D + 1, H), key=lambda W: abs(4 * W * W + around * W - goal))
-
-
-def cost_of(D, H, T, S, products=2):
-    a, b = 2 * (T + S), products * T * S
-    c = -H * D * (a * D + b)
-    low = root(a, b, c) // H * H
-    return min((low, low + H), key=lambda w: abs(a * w * w + b * w + c))
-
-
-def solve(D, H, T, S, around):
-    a, b = 4, 4 + around
-    goal = sizes(D, H, around)(D, H * D)
-    low = root(a, b, -goal) // H * H
-    return cost_of(D, H, T, S), min((low, low + H), key=lambda w: abs(a * w * w + b * w - goal))
-
-
-def by_cost(cost):
-    return lambda D, H, T, S, around: (cost(D, H, T, S), by_size(D, H, around))
+def padding_longest_first(lengths, size):
+    return padding(lengths, size)[0], padding(sorted(lengths, reverse=True), size)[0]
 
 
 RIGHT = {
-    ch10.widths_of_equal_cost: [search_in_numpy, solve],
+    ch10.row_asked_for: [row, lambda layer, x: layer(x[:, -1:], x, x, None, False)[0][:, 0]],
+    ch10.padding_tokens: [padding, padding_longest_first],
 }
 
 WRONG = {
-    ch10.parameters_of_widths: [
-        (lambda D, H, k: (count(D, H, k)[0] - 624, *count(D, H, k)[1:]), "0, not 624"),
-        (lambda D, H, k: 0, "return three numbers"),
-        (changed(2, lambda D, H, k: 1), "D = 12, H = 3, kernel_size = 4"),
+    ch10.absorbed_scores: [
+        (scores_of_keys, "a key was projected"),
     ],
-    ch10.widths_of_equal_cost: [
-        (by_cost(lambda D, H, T, S: 3), "is no whole multiple of H = 8"),
-        (by_cost(lambda D, H, T, S: "12"), "should be a number; got str"),
-        (lambda D, H, T, S, around: 36, "return two widths"),
-        (rounded, "by multiply-adds: rounded down; the multiple above may be nearer"),
-        (lambda *a: rounded(*a, up=True), "rounded up"),
-        (by_cost(lambda D, H, T, S: D), "as wide"),
-        (by_cost(lambda D, H, T, S: H * D), "the projections are forgotten"),
-        (by_cost(lambda D, H, T, S: round(H**0.5 * D / H) * H), "attention is forgotten"),
-        (by_cost(lambda D, H, T, S: cost_of(D, H, T, T)), "counted as queries"),
-        (by_cost(lambda D, H, T, S: cost_of(D, H, T, S) + H), "D = 64, H = 8, T = 128, S = 128"),
-        (size_rounded, "by parameters: rounded down"),
-        (lambda *a: size_rounded(*a, up=True), "by parameters: rounded up"),
+    ch10.absorbed_values: [
+        (values_of_values, "a value was projected"),
+    ],
+    ch10.row_asked_for: [
+        (lambda layer, x: layer(x, x, x, need_weights=False)[0][:, -1], "more rows were computed"),
+        (lambda layer, x: layer(x[:, -1:], x, x, None, True)[0][:, 0], "need_weights=False"),
+        (lambda layer, x: layer(x[:, :1], x, x)[0][:, 0], "first row"),
+        (lambda layer, x: layer(x[:, -1:], x, x)[0], "dimension too many"),
+        (lambda layer, x: layer(x, x, x)[0], "all rows"),
+        (lambda layer, x: layer(x[:, -1], x, x)[0], "lost a dimension"),
+        (lambda layer, x: layer(*[x[:, -1:]] * 3)[0][:, 0], "itself alone"),
+    ],
+    ch10.padding_tokens: [
+        (lambda n, size: (0, 0), "is 0; expected 6"),
+        (lambda n, size: tuple(p + sum(n) for p in padding(n, size)), "subtract the tokens"),
+        (lambda n, size: padding(n, size)[::-1], "wrong way round"),
         (
-            lambda D, H, T, S, around: (cost_of(D, H, T, S), by_size(D, H, 0)),
-            "only the layer is counted",
+            lambda n, size: [counted_as_full(i, size) for i in (n, sorted(n)[::-1])],
+            "counted as full",
         ),
-        (
-            lambda D, H, T, S, around: (cost_of(D, H, T, S), without_biases(D, H, around)),
-            "biases are forgotten",
-        ),
-        (by_cost(lambda D, H, T, S: cost_of(D, H, T, S, products=1)), "counted once"),
-        (lambda D, H, T, S, around: (cost_of(D, H, T, S), D), "by parameters: the layer with"),
+        (lambda n, size: (padding(n, size)[0], counted_as_full(sorted(n)[::-1], size)), "as full"),
+        (lambda n, size: padding_longest_first(n, size)[::-1], "wrong way round"),
+        (lambda n, size: (-(-len(n) // size) * size * max(n) - sum(n),) * 2, "its own longest"),
+        (lambda n, size: (len(n) * max(n) - sum(n),) * 2, "its own longest"),
+        (whole_batches, "is left out"),
+        (lambda n, size: None, "two numbers"),
+        (lambda n, size: (n, n), "got list"),
+    ],
+    ch10.bag_of_tokens: [
+        (lambda s, n, v: v, "has shape"),
     ],
 }

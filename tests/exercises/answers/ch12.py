@@ -3,125 +3,120 @@
 import math
 
 import torch
+import torch.nn.functional as F
 
 from exercises import ch12
 
-
-def read(state, q, k, v, mask):
-    top, total, mixed = state
-    scores = (q @ k.T / math.sqrt(q.shape[-1])).masked_fill(~mask, -math.inf)
-    higher = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
-    down, weights = (top - higher).exp(), (scores - higher).exp()
-    return higher, total * down + weights.sum(dim=-1, keepdim=True), mixed * down + weights @ v
+cat = torch.cat
 
 
-def read_by_keys(state, q, k, v, mask):
-    top, total, mixed = (x.clone() for x in state)
-    for j in range(len(k)):
-        for row in range(len(q)):
-            if mask[row, j]:
-                score = torch.dot(q[row], k[j]) / len(k[j]) ** 0.5
-                higher = torch.maximum(top[row], score)
-                down, weight = (top[row] - higher).exp(), (score - higher).exp()
-                total[row] = total[row] * down + weight
-                mixed[row] = mixed[row] * down + weight * v[j]
-                top[row] = higher
-    return top, total, mixed
+def change(scale=None, softmax=-1, diagonal=0, mix=None, flip=False, swap=False):
+    """The steps with one thing wrong; ``diagonal`` is counted from the right one."""
+
+    def function(q, k, v, keys, values):
+        S, T = keys.shape[2], k.shape[2]
+        keys, values = cat([keys, k], 2), cat([values, v], 2)
+        seen, mixed = keys, keys if mix == "keys" else values
+        if swap:
+            seen, mixed = mixed, seen
+        if flip:
+            seen, mixed = seen.flip(1), mixed.flip(1)
+        scores = q @ seen.mT / (math.sqrt(q.shape[-1]) if scale is None else scale)
+        if diagonal is not None:
+            scores = scores.masked_fill(~torch.ones(T, S + T).tril(S + diagonal).bool(), -math.inf)
+        weights = scores if softmax is None else scores.softmax(softmax)
+        return weights.nan_to_num() @ mixed, keys, values
+
+    return function
 
 
-def visited(T, window, tile):
-    starts = range(0, T, tile)
-    return sum(i - max(0, start - window + 1) // tile + 1 for i, start in enumerate(starts))
+def accept_without_an_end(guesses, answers):
+    n = 0
+    while guesses[n] == answers[n]:
+        n += 1
+    return answers[: n + 1]
 
 
-def merge(outputs, log_sums):
-    return (log_sums.softmax(dim=0) * outputs).sum(dim=0), log_sums.logsumexp(dim=0)
+def accept_in_a_loop(guesses, answers):
+    n = 0
+    while n < len(guesses) and guesses[n] == answers[n]:
+        n += 1
+    return answers[: n + 1]
 
 
-def merge_in_turns(outputs, log_sums):
-    output, log_sum = outputs[0], log_sums[0]
-    for o, other in zip(outputs[1:], log_sums[1:], strict=True):
-        both = torch.logaddexp(log_sum, other)
-        output = (log_sum - both).exp() * output + (other - both).exp() * o
-        log_sum = both
-    return [output, log_sum]
+def accept_as_a_list(guesses, answers):
+    written = []
+    for guess, answer in zip(guesses.tolist(), answers.tolist(), strict=False):
+        written.append(answer)
+        if guess != answer:
+            return written
+    return [*written, answers[-1]]
 
 
-def merge_plainly(outputs, log_sums):
-    sums = log_sums.exp()
-    return (sums * outputs).sum(0) / sums.sum(0), sums.sum(0).log()
+def broadcast(q, k, v):
+    B, H, T, D_head = q.shape
+    q = q.view(B, k.shape[1], -1, T, D_head)
+    scores = q @ k.unsqueeze(2).mT / math.sqrt(D_head)
+    return (scores.softmax(-1) @ v.unsqueeze(2)).view(B, H, T, D_head)
 
 
-def by_the_window(T, window, tile):
-    return sum(min(i + 1, window // tile) for i in range(math.ceil(T / tile)))
+def gather(room, table, length):
+    return room[:, table].transpose(1, 2).flatten(2, 3)[:, :, :length]
+
+
+def gather_in_two(room, table, length):
+    return tuple(cat([part[n] for n in table], 1)[:, :length] for part in room)
 
 
 RIGHT = {
-    ch12.one_tile: [read, read_by_keys],
-    ch12.merged_parts: [merge, merge_in_turns],
+    ch12.accepted_tokens: [accept_in_a_loop, accept_as_a_list],
+    ch12.gathered_pages: [gather, gather_in_two],
 }
 
 WRONG = {
-    ch12.one_tile: [
-        (lambda state, *_: state, "top is the old one"),
-        (lambda s, q, k, v, m: read(s, q, k, v, m | True), "the mask is not used"),
-        (lambda s, q, k, v, m: read(s, q, k, v, ~m), "the wrong way round"),
-        (lambda s, q, k, v, m: read(s, 2 * q, k, v, m), "by the root of D_head"),
-        (lambda s, q, k, v, m: read(s, q / 2, k, v, m), "divided by D_head; divide"),
-        (read, {"-math.inf": "-1e4"}, "Fill with -inf"),
+    ch12.cached_steps: [
+        (change(scale=2.5), "the output is wrong at"),
+        (lambda q, k, v, keys, values: q, "three things"),
+    ],
+    ch12.accepted_tokens: [
+        (lambda g, a: a[: int((g == a[:-1]).sum()) + 1], "stop at the first wrong guess"),
+        (lambda g, a: cat([g[g == a[:-1]], a[-1:]]), "of all guesses are kept"),
+        (lambda g, a: accept_in_a_loop(g, a)[:-1], "the model's own answer is missing"),
+        (lambda g, a: g[: len(accept_in_a_loop(g, a))], "the last token is the wrong guess"),
+        (lambda g, a: accept_in_a_loop(g, a[1:]), "compare guess i with answer i"),
+        (lambda g, a: a[: len(accept_in_a_loop(g, a[1:]))], "not with the one after it"),
         (
-            read,
-            {
-                "scores = (": "raw = (",
-                ".masked_fill": "\n    scores = raw.masked_fill",
-                "scores.amax": "raw.amax",
-            },
-            "taken before the mask",
+            lambda g, a: cat([accept_in_a_loop(g, a)[:-1], a[-1:]]),
+            "comes its own answer, not the last of all",
+        ),
+        (lambda g, a: a[: int((g != a[:-1]).long().argmax()) + 1], "argmax gives 0"),
+        (accept_without_an_end, "stop at their end"),
+        (lambda g, a: a, "these are all answers"),
+        (lambda g, a: g, "these are all guesses"),
+        (lambda g, a: 3, "should be a tensor"),
+    ],
+    ch12.grouped_heads: [
+        (
+            lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+            "PyTorch's enable_gqa",
         ),
         (
-            read,
-            {
-                "torch.maximum(top, scores": "(scores",
-                "keepdim=True))\n    down": "keepdim=True))\n    down",
-            },
-            "the old top is forgotten",
+            lambda q, k, v: q.view(*k.shape[:2], -1, 8)[:, :, : q.shape[1] // k.shape[1]].view(
+                q.shape
+            ),
+            "a group has H / H_kv * T rows",
         ),
-        (read, {"total * down": "total"}, "so far is not rescaled"),
-        (read, {"total * down + ": ""}, "the total so far is missing"),
-        (read, {"mixed * down": "mixed"}, "mixed before is not rescaled"),
-        (read, {"mixed * down + ": ""}, "mixed before is missing"),
-        (lambda s, *a: (*read(s, *a)[:2], read(s, *a)[2] / read(s, *a)[1]), "comes last"),
-        (read, {"amax(dim=-1, keepdim=True)": "max()"}, "one largest score serves all"),
-        (read, {"* down": "/ down"}, "the total so far is rescaled the wrong way"),
-        (read, {"mixed * down": "mixed / down"}, "mixed before is rescaled the wrong way"),
-        (lambda s, *a: read(s, *a)[:2], "should return three tensors"),
+        (broadcast, "as a broadcast product also does"),
     ],
-    ch12.tiles_visited: [
-        (by_the_window, {"window // tile)": "round(window / tile) + 1)"}, "it is 9"),
-        (lambda T, w, tile: visited(T, w, tile) / 1, "should be an int; got float"),
-    ],
-    ch12.merged_parts: [
-        (lambda o, s: (o.mean(0), s.logsumexp(0)), "the plain mean"),
-        (lambda o, s: (o.sum(0), s.logsumexp(0)), "added as they are"),
-        (lambda o, s: ((s.exp() * o).sum(0), s.logsumexp(0)), "not divided by their sum"),
-        (lambda o, s: ((s.softmax(1) * o).sum(0), s.logsumexp(0)), "those of the queries"),
-        (lambda o, s: ((s.softmax(-1) * o).sum(0), s.logsumexp(0)), "the parts are axis 0"),
-        (lambda o, s: (o.take_along_dim(s.argmax(0)[None], 0)[0], s), "largest sum is left"),
-        (lambda o, s: ((s * o).sum(0), s), "those of the log-sums"),
-        (lambda o, s: (((s - s.amax(0)).exp() * o).sum(0), s), "measured from the largest, but"),
-        (lambda o, s: ((s.view(-1).softmax(0).view_as(s) * o).sum(0), s), "its own"),
-        (lambda o, s: (merge(o, s)[0] / len(o), s.logsumexp(0)), "with no mean"),
-        (merge_in_turns, {"[1:]": "[1:2]"}, "only the first two parts"),
-        (merge_plainly, "the exponential overflows"),
-        (lambda o, s: (merge(o, s)[0], s.amax(0)), "the largest log-sum"),
-        (lambda o, s: (merge(o, s)[0], s.sum(0)), "the log-sums are added"),
-        (lambda o, s: (merge(o, s)[0], s.logsumexp(0) - s.amax(0)), "is not added back"),
-        (lambda o, s: (merge(o, s)[0], s.exp().sum(0)), "its logarithm is missing"),
-        (lambda o, s: (merge(o, s)[0], s.logsumexp(0)[:, 0]), "lost its last dimension"),
-        (lambda o, s: merge(o, s)[0], "should return two tensors"),
-    ],
-    ch12.causal_state: [
-        (lambda q, k, v: q @ (v.T @ k), "the output is wrong"),
-        (lambda q, k, v: (q @ k.T).tril() @ v, "a number for each query and key"),
+    ch12.gathered_pages: [
+        (lambda r, t, n: gather(r, t, 4 * len(t)), "the last page need not be full"),
+        (
+            lambda r, t, n: r[:, t].reshape(2, r.shape[2], -1, r.shape[4])[:, :, :n],
+            "heads mixed up: a page holds all heads",
+        ),
+        (lambda r, t, n: gather(r, list(range(len(t))), n), "those of the table"),
+        (lambda r, t, n: gather(r, sorted(t), n), "the memory's order"),
+        (lambda r, t, n: gather(r, t, 4 * len(t))[:, :, -n:], "the last rows"),
+        (lambda r, t, n: gather(r, t, n)[:1], "expected"),
     ],
 }

@@ -1,122 +1,184 @@
 """The checks of chapter 13 accept what is right, however written, and name what is wrong."""
 
-import math
+import itertools
 
 import torch
-import torch.nn.functional as F
 
+from chapters.ch13_ring import ring_positions
 from exercises import ch13
-
-cat = torch.cat
-
-
-def change(scale=None, softmax=-1, diagonal=0, mix=None, flip=False, swap=False):
-    """The steps with one thing wrong; ``diagonal`` is counted from the right one."""
-
-    def function(q, k, v, keys, values):
-        S, T = keys.shape[2], k.shape[2]
-        keys, values = cat([keys, k], 2), cat([values, v], 2)
-        seen, mixed = keys, keys if mix == "keys" else values
-        if swap:
-            seen, mixed = mixed, seen
-        if flip:
-            seen, mixed = seen.flip(1), mixed.flip(1)
-        scores = q @ seen.mT / (math.sqrt(q.shape[-1]) if scale is None else scale)
-        if diagonal is not None:
-            scores = scores.masked_fill(~torch.ones(T, S + T).tril(S + diagonal).bool(), -math.inf)
-        weights = scores if softmax is None else scores.softmax(softmax)
-        return weights.nan_to_num() @ mixed, keys, values
-
-    return function
+from utils.tiled import merge_attention, partial_attention
 
 
-def accept_without_an_end(guesses, answers):
-    n = 0
-    while guesses[n] == answers[n]:
-        n += 1
-    return answers[: n + 1]
+def project(heads, w_o, b_o, all_reduce):
+    return all_reduce(heads @ w_o.T) + b_o
 
 
-def accept_in_a_loop(guesses, answers):
-    n = 0
-    while n < len(guesses) and guesses[n] == answers[n]:
-        n += 1
-    return answers[: n + 1]
+def in_place(heads, w_o, b_o, all_reduce):
+    output = torch.einsum("btd,od->bto", heads, w_o)
+    all_reduce(output)
+    return output.add_(b_o)
 
 
-def accept_as_a_list(guesses, answers):
-    written = []
-    for guess, answer in zip(guesses.tolist(), answers.tolist(), strict=False):
-        written.append(answer)
-        if guess != answer:
-            return written
-    return [*written, answers[-1]]
+def with_waste(heads, w_o, b_o, all_reduce):
+    all_reduce(heads.clone())
+    return project(heads, w_o, b_o, all_reduce)
 
 
-def broadcast(q, k, v):
-    B, H, T, D_head = q.shape
-    q = q.view(B, k.shape[1], -1, T, D_head)
-    scores = q @ k.unsqueeze(2).mT / math.sqrt(D_head)
-    return (scores.softmax(-1) @ v.unsqueeze(2)).view(B, H, T, D_head)
+def of_two(heads, w_o, b_o, all_reduce):
+    return all_reduce(heads @ w_o.T) / (w_o.shape[0] // w_o.shape[1]) + b_o
 
 
-def gather(room, table, length):
-    return room[:, table].transpose(1, 2).flatten(2, 3)[:, :, :length]
+TURNS = itertools.count()  # who comes first, and who second
 
 
-def gather_in_two(room, table, length):
-    return tuple(cat([part[n] for n in table], 1)[:, :length] for part in room)
+def sometimes(heads, w_o, b_o, all_reduce):
+    return all_reduce(heads @ w_o.T) if next(TURNS) % 2 else heads @ w_o.T
+
+
+def of_two_shapes(heads, w_o, b_o, all_reduce):
+    return all_reduce(heads[: 1 + next(TURNS) % 2] @ w_o.T)
+
+
+def ring(q, k, v, N, pass_on):
+    state = partial_attention(q, k, v)
+    for _ in range(N - 1):
+        k, v = pass_on([k, v])
+        state = merge_attention([state, partial_attention(q, k, v)])
+    return state[0]
+
+
+def gathered(q, k, v, N, pass_on):
+    keys, values = [k], [v]
+    for _ in range(N - 1):
+        keys.append(pass_on(keys[-1]))
+        values.append(pass_on(values[-1]))
+    return (q @ torch.cat(keys).T / q.shape[-1] ** 0.5).softmax(-1) @ torch.cat(values)
+
+
+def parts_of(q, k, v, N, pass_on, passes=None):
+    parts = [partial_attention(q, k, v)]
+    for _ in range(N - 1 if passes is None else passes):
+        k, v = pass_on((k, v))
+        parts.append(partial_attention(q, k, v))
+    return parts
+
+
+def own_again(q, k, v, N, pass_on):
+    parts = [partial_attention(q, k, v)]
+    parts += [partial_attention(q, *pass_on((k, v))) for _ in range(N - 1)]
+    return merge_attention(parts)[0]
+
+
+def one_of_both(q, k, v, N, pass_on, keys_stay):
+    parts = [partial_attention(q, k, v)]
+    for _ in range(N - 1):
+        k, v = (k, pass_on(v)) if keys_stay else (pass_on(k), v)
+        parts.append(partial_attention(q, k, v))
+    return merge_attention(parts)[0]
+
+
+def queries_too(q, k, v, N, pass_on):
+    parts = [partial_attention(q, k, v)]
+    for _ in range(N - 1):
+        q, k, v = pass_on([q, k, v])
+        parts.append(partial_attention(q, k, v))
+    return merge_attention(parts)[0]
+
+
+def stacked(*inputs):
+    return torch.stack([output for output, _ in parts_of(*inputs)])
+
+
+def zigzag(T, N):
+    pieces = torch.arange(T).chunk(2 * N)
+    return [torch.cat([pieces[r], pieces[-1 - r]]) for r in range(N)]
+
+
+def weigh(gradient, n, all_reduce):
+    return all_reduce(gradient * n) / all_reduce(n)
+
+
+def weigh_by_tensors(gradient, n, all_reduce):
+    sums = torch.cat([gradient * n, torch.tensor([float(n)])])
+    all_reduce(sums)
+    return sums[:-1] / sums[-1]
 
 
 RIGHT = {
-    ch13.accepted_tokens: [accept_in_a_loop, accept_as_a_list],
-    ch13.gathered_pages: [gather, gather_in_two],
+    ch13.placed_all_reduce: [project, in_place],
+    ch13.ring_of_parts: [ring, gathered],
+    ch13.balanced_ring: [
+        zigzag,
+        lambda T, N: [[t for i in range(r, T // 2, N) for t in (i, T - 1 - i)] for r in range(N)],
+        lambda T, N: torch.stack([ring_positions(T, r, N, is_causal=True) for r in range(N)]),
+    ],
+    ch13.mean_gradient: [weigh, weigh_by_tensors],
 }
 
 WRONG = {
-    ch13.cached_steps: [
-        (change(scale=2.5), "the output is wrong at"),
-        (lambda q, k, v, keys, values: q, "three things"),
+    ch13.placed_all_reduce: [
+        (lambda heads, w_o, b_o, _: heads @ w_o.T + b_o, "call all_reduce"),
+        (lambda h, o, b_o, all_reduce: all_reduce(h @ o.T + b_o), "once for each process"),
+        (lambda heads, w_o, *_: heads @ w_o.T, "not added up, and the bias is missing"),
+        (lambda heads, w_o, _, add: add(heads @ w_o.T), "the bias is missing"),
+        (lambda h, o, b_o, all_reduce: all_reduce(h) @ o.T + b_o, "before the projection"),
+        (lambda h, o, b_o, all_reduce: all_reduce(all_reduce(h @ o.T)) + b_o, "added up again"),
+        (of_two, "the mean of the parts"),
+        (with_waste, "right, but 120 numbers go through it; 80 do"),
+        (sometimes, "wait for one another"),
+        (of_two_shapes, "tensors of different shapes"),
+        (lambda heads, *_: heads, "has shape (2, 5, 4)"),
+        (lambda heads, w_o, *_: heads @ w_o, "your code raised RuntimeError"),
     ],
-    ch13.accepted_tokens: [
-        (lambda g, a: a[: int((g == a[:-1]).sum()) + 1], "stop at the first wrong guess"),
-        (lambda g, a: cat([g[g == a[:-1]], a[-1:]]), "of all guesses are kept"),
-        (lambda g, a: accept_in_a_loop(g, a)[:-1], "the model's own answer is missing"),
-        (lambda g, a: g[: len(accept_in_a_loop(g, a))], "the last token is the wrong guess"),
-        (lambda g, a: accept_in_a_loop(g, a[1:]), "compare guess i with answer i"),
-        (lambda g, a: a[: len(accept_in_a_loop(g, a[1:]))], "not with the one after it"),
+    ch13.ring_of_parts: [
+        (lambda q, k, v, N, pass_on: partial_attention(q, k, v)[0], "alone: pass keys on"),
+        (lambda *inputs: stacked(*inputs).mean(dim=0), "the plain mean"),
+        (lambda *inputs: stacked(*inputs).sum(dim=0), "merge_attention weighs them"),
+        (lambda *inputs: stacked(*inputs)[-1], "came last"),
+        (lambda *inputs: merge_attention(parts_of(*inputs)[1:])[0], "your own keys are not in it"),
+        (own_again, "pass on what has just come"),
+        (lambda *inputs: one_of_both(*inputs, False), "the values stay your own"),
+        (lambda *inputs: one_of_both(*inputs, True), "the keys stay your own"),
         (
-            lambda g, a: cat([accept_in_a_loop(g, a)[:-1], a[-1:]]),
-            "comes its own answer, not the last of all",
+            lambda q, k, v, N, p: merge_attention(parts_of(q, k, v, N, p, max(1, N - 2)))[0],
+            "the last slice has not come",
         ),
-        (lambda g, a: a[: int((g != a[:-1]).long().argmax()) + 1], "argmax gives 0"),
-        (accept_without_an_end, "stop at their end"),
-        (lambda g, a: a, "these are all answers"),
-        (lambda g, a: g, "these are all guesses"),
-        (lambda g, a: 3, "should be a tensor"),
+        (lambda *x: merge_attention(parts_of(*x, x[3]))[0], "your own keys count twice"),
+        (queries_too, "the queries travel too"),
+        (lambda *inputs: merge_attention(parts_of(*inputs)), "take [0]"),
+        (
+            lambda q, k, v, N, p: merge_attention(parts_of(q, k, v, N, p, N)[:N])[0],
+            "right, but 72 numbers leave a process",
+        ),
     ],
-    ch13.grouped_heads: [
+    ch13.balanced_ring: [
+        (lambda T, N: torch.arange(T).view(N, -1), "an early and a late part"),
+        (lambda T, N: [range(r, T, N) for r in range(N)], "every N-th token"),
         (
-            lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
-            "PyTorch's enable_gqa",
+            lambda T, N: torch.arange(T).view(2, N, -1).transpose(0, 1).flatten(1),
+            "count the late pieces from the end",
         ),
+        (lambda T, N: [range(T)] * N, "has no place, or two"),
+        (lambda T, N: [range(T)], "there are 1 lists"),
+        (lambda T, N: [range(1), range(1, T), *[[]] * (N - 2)], "should hold 4"),
+        (lambda T, N: T, "a list for each process"),
         (
-            lambda q, k, v: q.view(*k.shape[:2], -1, 8)[:, :, : q.shape[1] // k.shape[1]].view(
-                q.shape
-            ),
-            "a group has H / H_kv * T rows",
+            lambda T, N: torch.cat([torch.arange(T)[::2], torch.arange(T)[1::2]]).view(N, -1),
+            "pairs",
         ),
-        (broadcast, "as a broadcast product also does"),
     ],
-    ch13.gathered_pages: [
-        (lambda r, t, n: gather(r, t, 4 * len(t)), "the last page need not be full"),
-        (
-            lambda r, t, n: r[:, t].reshape(2, r.shape[2], -1, r.shape[4])[:, :, :n],
-            "heads mixed up: a page holds all heads",
-        ),
-        (lambda r, t, n: gather(r, list(range(len(t))), n), "those of the table"),
-        (lambda r, t, n: gather(r, sorted(t), n), "the memory's order"),
-        (lambda r, t, n: gather(r, t, 4 * len(t))[:, :, -n:], "the last rows"),
-        (lambda r, t, n: gather(r, t, n)[:1], "expected"),
+    ch13.mean_gradient: [
+        (lambda g, n, add: add(g) / (2 if n in (3, 1) else 3), "the mean of the means"),
+        (lambda g, n, add: add(g), "grows with the processes"),
+        (lambda g, n, add: add(g) / add(n), "multiply each gradient by its n"),
+        (lambda g, n, add: add(g * n), "divide by how many there are"),
+        (lambda g, n, add: add(g * n) / add(1), "divide by that of all examples"),
+        (lambda g, n, add: add(g * n) / n, "divided by your own n"),
+        (lambda g, n, add: add(g) / n, "not weighed, and divided by your own n"),
+        (lambda g, n, add: g, "not added up: call all_reduce."),
+        (lambda g, n, add: g * n / add(n), "on the gradient too"),
+    ],
+    ch13.equal_tokens: [
+        (lambda D, kv_dim, hidden: D + hidden, "the number of tokens is 512; expected"),
     ],
 }

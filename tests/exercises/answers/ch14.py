@@ -1,184 +1,116 @@
 """The checks of chapter 14 accept what is right, however written, and name what is wrong."""
 
-import itertools
+import math
 
-import torch
+import numpy as np
 
-from chapters.ch14_ring import ring_positions
 from exercises import ch14
-from utils.tiled import merge_attention, partial_attention
 
 
-def project(heads, w_o, b_o, all_reduce):
-    return all_reduce(heads @ w_o.T) + b_o
+def count(D, H, k):
+    inner = 3 * (H * D * D + H * D)
+    return 4 * (D * D + D), inner + H * D * D + D, inner + (k + 1) * D * D + 2 * D
 
 
-def in_place(heads, w_o, b_o, all_reduce):
-    output = torch.einsum("btd,od->bto", heads, w_o)
-    all_reduce(output)
-    return output.add_(b_o)
+def changed(place, change):
+    """The right counts with one of them changed by ``change(D, H, k)``."""
+
+    def wrong(D, H, k):
+        numbers = list(count(D, H, k))
+        numbers[place] += change(D, H, k)
+        return numbers
+
+    return wrong
 
 
-def with_waste(heads, w_o, b_o, all_reduce):
-    all_reduce(heads.clone())
-    return project(heads, w_o, b_o, all_reduce)
+def sizes(D, H, around):
+    return lambda W, E: 4 * W * E + 3 * E + W + around * W
 
 
-def of_two(heads, w_o, b_o, all_reduce):
-    return all_reduce(heads @ w_o.T) / (w_o.shape[0] // w_o.shape[1]) + b_o
+def by_size(D, H, around):
+    size = sizes(D, H, around)
+    widths = range(H, H * D + 1, H)
+    return min(widths, key=lambda W: abs(size(W, W) - size(D, H * D)))
 
 
-TURNS = itertools.count()  # who comes first, and who second
+def search_in_numpy(D, H, T, S, around):
+    widths = np.arange(H, H * D + 1, H)
+    goal = 2 * (T + S) * D * H * D + 2 * T * S * H * D
+    best = widths[abs(2 * (T + S) * widths**2 + 2 * T * S * widths - goal).argmin()]
+    built = [4 * widths**2 + (4 + around) * widths, 4 * H * D * D + (3 * H + 1 + around) * D]
+    return best, widths[abs(built[0] - built[1]).argmin()]
 
 
-def sometimes(heads, w_o, b_o, all_reduce):
-    return all_reduce(heads @ w_o.T) if next(TURNS) % 2 else heads @ w_o.T
+def root(a, b, c):
+    return int((math.sqrt(b * b - 4 * a * c) - b) / (2 * a))
 
 
-def of_two_shapes(heads, w_o, b_o, all_reduce):
-    return all_reduce(heads[: 1 + next(TURNS) % 2] @ w_o.T)
+def rounded(D, H, T, S, around, up=False):
+    """The root of the quadratic equation, always rounded down, or up."""
+    low = root(T + S, T * S, -H * D * ((T + S) * D + T * S)) // H * H
+    return low + H * up, by_size(D, H, around)
 
 
-def ring(q, k, v, N, pass_on):
-    state = partial_attention(q, k, v)
-    for _ in range(N - 1):
-        k, v = pass_on([k, v])
-        state = merge_attention([state, partial_attention(q, k, v)])
-    return state[0]
+def size_rounded(D, H, T, S, around, up=False):
+    goal = sizes(D, H, around)(D, H * D)
+    return cost_of(D, H, T, S), root(4, 4 + around, -goal) // H * H + H * up
 
 
-def gathered(q, k, v, N, pass_on):
-    keys, values = [k], [v]
-    for _ in range(N - 1):
-        keys.append(pass_on(keys[-1]))
-        values.append(pass_on(values[-1]))
-    return (q @ torch.cat(keys).T / q.shape[-1] ** 0.5).softmax(-1) @ torch.cat(values)
+def without_biases(D, H, around):
+    goal = 4 * H * D * D + around * D
+    return min(range(H, H * D + 1, H), key=lambda W: abs(4 * W * W + around * W - goal))
 
 
-def parts_of(q, k, v, N, pass_on, passes=None):
-    parts = [partial_attention(q, k, v)]
-    for _ in range(N - 1 if passes is None else passes):
-        k, v = pass_on((k, v))
-        parts.append(partial_attention(q, k, v))
-    return parts
+def cost_of(D, H, T, S, products=2):
+    a, b = 2 * (T + S), products * T * S
+    c = -H * D * (a * D + b)
+    low = root(a, b, c) // H * H
+    return min((low, low + H), key=lambda w: abs(a * w * w + b * w + c))
 
 
-def own_again(q, k, v, N, pass_on):
-    parts = [partial_attention(q, k, v)]
-    parts += [partial_attention(q, *pass_on((k, v))) for _ in range(N - 1)]
-    return merge_attention(parts)[0]
+def solve(D, H, T, S, around):
+    a, b = 4, 4 + around
+    goal = sizes(D, H, around)(D, H * D)
+    low = root(a, b, -goal) // H * H
+    return cost_of(D, H, T, S), min((low, low + H), key=lambda w: abs(a * w * w + b * w - goal))
 
 
-def one_of_both(q, k, v, N, pass_on, keys_stay):
-    parts = [partial_attention(q, k, v)]
-    for _ in range(N - 1):
-        k, v = (k, pass_on(v)) if keys_stay else (pass_on(k), v)
-        parts.append(partial_attention(q, k, v))
-    return merge_attention(parts)[0]
-
-
-def queries_too(q, k, v, N, pass_on):
-    parts = [partial_attention(q, k, v)]
-    for _ in range(N - 1):
-        q, k, v = pass_on([q, k, v])
-        parts.append(partial_attention(q, k, v))
-    return merge_attention(parts)[0]
-
-
-def stacked(*inputs):
-    return torch.stack([output for output, _ in parts_of(*inputs)])
-
-
-def zigzag(T, N):
-    pieces = torch.arange(T).chunk(2 * N)
-    return [torch.cat([pieces[r], pieces[-1 - r]]) for r in range(N)]
-
-
-def weigh(gradient, n, all_reduce):
-    return all_reduce(gradient * n) / all_reduce(n)
-
-
-def weigh_by_tensors(gradient, n, all_reduce):
-    sums = torch.cat([gradient * n, torch.tensor([float(n)])])
-    all_reduce(sums)
-    return sums[:-1] / sums[-1]
+def by_cost(cost):
+    return lambda D, H, T, S, around: (cost(D, H, T, S), by_size(D, H, around))
 
 
 RIGHT = {
-    ch14.placed_all_reduce: [project, in_place],
-    ch14.ring_of_parts: [ring, gathered],
-    ch14.balanced_ring: [
-        zigzag,
-        lambda T, N: [[t for i in range(r, T // 2, N) for t in (i, T - 1 - i)] for r in range(N)],
-        lambda T, N: torch.stack([ring_positions(T, r, N, is_causal=True) for r in range(N)]),
-    ],
-    ch14.mean_gradient: [weigh, weigh_by_tensors],
+    ch14.widths_of_equal_cost: [search_in_numpy, solve],
 }
 
 WRONG = {
-    ch14.placed_all_reduce: [
-        (lambda heads, w_o, b_o, _: heads @ w_o.T + b_o, "call all_reduce"),
-        (lambda h, o, b_o, all_reduce: all_reduce(h @ o.T + b_o), "once for each process"),
-        (lambda heads, w_o, *_: heads @ w_o.T, "not added up, and the bias is missing"),
-        (lambda heads, w_o, _, add: add(heads @ w_o.T), "the bias is missing"),
-        (lambda h, o, b_o, all_reduce: all_reduce(h) @ o.T + b_o, "before the projection"),
-        (lambda h, o, b_o, all_reduce: all_reduce(all_reduce(h @ o.T)) + b_o, "added up again"),
-        (of_two, "the mean of the parts"),
-        (with_waste, "right, but 120 numbers go through it; 80 do"),
-        (sometimes, "wait for one another"),
-        (of_two_shapes, "tensors of different shapes"),
-        (lambda heads, *_: heads, "has shape (2, 5, 4)"),
-        (lambda heads, w_o, *_: heads @ w_o, "your code raised RuntimeError"),
+    ch14.parameters_of_widths: [
+        (lambda D, H, k: (count(D, H, k)[0] - 624, *count(D, H, k)[1:]), "0, not 624"),
+        (lambda D, H, k: 0, "return three numbers"),
+        (changed(2, lambda D, H, k: 1), "D = 12, H = 3, kernel_size = 4"),
     ],
-    ch14.ring_of_parts: [
-        (lambda q, k, v, N, pass_on: partial_attention(q, k, v)[0], "alone: pass keys on"),
-        (lambda *inputs: stacked(*inputs).mean(dim=0), "the plain mean"),
-        (lambda *inputs: stacked(*inputs).sum(dim=0), "merge_attention weighs them"),
-        (lambda *inputs: stacked(*inputs)[-1], "came last"),
-        (lambda *inputs: merge_attention(parts_of(*inputs)[1:])[0], "your own keys are not in it"),
-        (own_again, "pass on what has just come"),
-        (lambda *inputs: one_of_both(*inputs, False), "the values stay your own"),
-        (lambda *inputs: one_of_both(*inputs, True), "the keys stay your own"),
+    ch14.widths_of_equal_cost: [
+        (by_cost(lambda D, H, T, S: 3), "is no whole multiple of H = 8"),
+        (by_cost(lambda D, H, T, S: "12"), "should be a number; got str"),
+        (lambda D, H, T, S, around: 36, "return two widths"),
+        (rounded, "by multiply-adds: rounded down; the multiple above may be nearer"),
+        (lambda *a: rounded(*a, up=True), "rounded up"),
+        (by_cost(lambda D, H, T, S: D), "as wide"),
+        (by_cost(lambda D, H, T, S: H * D), "the projections are forgotten"),
+        (by_cost(lambda D, H, T, S: round(H**0.5 * D / H) * H), "attention is forgotten"),
+        (by_cost(lambda D, H, T, S: cost_of(D, H, T, T)), "counted as queries"),
+        (by_cost(lambda D, H, T, S: cost_of(D, H, T, S) + H), "D = 64, H = 8, T = 128, S = 128"),
+        (size_rounded, "by parameters: rounded down"),
+        (lambda *a: size_rounded(*a, up=True), "by parameters: rounded up"),
         (
-            lambda q, k, v, N, p: merge_attention(parts_of(q, k, v, N, p, max(1, N - 2)))[0],
-            "the last slice has not come",
+            lambda D, H, T, S, around: (cost_of(D, H, T, S), by_size(D, H, 0)),
+            "only the layer is counted",
         ),
-        (lambda *x: merge_attention(parts_of(*x, x[3]))[0], "your own keys count twice"),
-        (queries_too, "the queries travel too"),
-        (lambda *inputs: merge_attention(parts_of(*inputs)), "take [0]"),
         (
-            lambda q, k, v, N, p: merge_attention(parts_of(q, k, v, N, p, N)[:N])[0],
-            "right, but 72 numbers leave a process",
+            lambda D, H, T, S, around: (cost_of(D, H, T, S), without_biases(D, H, around)),
+            "biases are forgotten",
         ),
-    ],
-    ch14.balanced_ring: [
-        (lambda T, N: torch.arange(T).view(N, -1), "an early and a late part"),
-        (lambda T, N: [range(r, T, N) for r in range(N)], "every N-th token"),
-        (
-            lambda T, N: torch.arange(T).view(2, N, -1).transpose(0, 1).flatten(1),
-            "count the late pieces from the end",
-        ),
-        (lambda T, N: [range(T)] * N, "has no place, or two"),
-        (lambda T, N: [range(T)], "there are 1 lists"),
-        (lambda T, N: [range(1), range(1, T), *[[]] * (N - 2)], "should hold 4"),
-        (lambda T, N: T, "a list for each process"),
-        (
-            lambda T, N: torch.cat([torch.arange(T)[::2], torch.arange(T)[1::2]]).view(N, -1),
-            "pairs",
-        ),
-    ],
-    ch14.mean_gradient: [
-        (lambda g, n, add: add(g) / (2 if n in (3, 1) else 3), "the mean of the means"),
-        (lambda g, n, add: add(g), "grows with the processes"),
-        (lambda g, n, add: add(g) / add(n), "multiply each gradient by its n"),
-        (lambda g, n, add: add(g * n), "divide by how many there are"),
-        (lambda g, n, add: add(g * n) / add(1), "divide by that of all examples"),
-        (lambda g, n, add: add(g * n) / n, "divided by your own n"),
-        (lambda g, n, add: add(g) / n, "not weighed, and divided by your own n"),
-        (lambda g, n, add: g, "not added up: call all_reduce."),
-        (lambda g, n, add: g * n / add(n), "on the gradient too"),
-    ],
-    ch14.equal_tokens: [
-        (lambda D, kv_dim, hidden: D + hidden, "the number of tokens is 512; expected"),
+        (by_cost(lambda D, H, T, S: cost_of(D, H, T, S, products=1)), "counted once"),
+        (lambda D, H, T, S, around: (cost_of(D, H, T, S), D), "by parameters: the layer with"),
     ],
 }

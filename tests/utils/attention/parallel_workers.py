@@ -9,10 +9,10 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from chapters.ch10_variants import ConvMultiHeadAttention
-from chapters.ch14_costs import count_messages
-from chapters.ch14_heads import parallelize_heads
-from chapters.ch14_ring import ring_attention, ring_positions
+from chapters.ch13_costs import count_messages
+from chapters.ch13_heads import parallelize_heads
+from chapters.ch13_ring import ring_attention, ring_positions
+from chapters.ch14_variants import ConvMultiHeadAttention
 from chapters.ch17_transformer import DecoderBlock
 from utils.attention import MultiHeadAttention, scaled_dot_product_attention
 from utils.blocks import EncoderBlock

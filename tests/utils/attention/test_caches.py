@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from chapters.ch10_variants import ConvMultiHeadAttention
-from chapters.ch13_paged import PagedCache
+from chapters.ch12_paged import PagedCache
+from chapters.ch14_variants import ConvMultiHeadAttention
 from utils.attention import MultiHeadAttention
 from utils.cache import KeyValueCache
 from utils.positions import ALiBi, RotaryPositionalEncoding

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
+from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention
 from utils.naive import NaiveMultiHeadAttention

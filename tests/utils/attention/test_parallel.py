@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from chapters.ch14_processes import run_processes
-from chapters.ch14_ring import ring_attention, ring_positions
+from chapters.ch13_processes import run_processes
+from chapters.ch13_ring import ring_attention, ring_positions
 
 B, T, D, FLOAT = 2, 8, 16, 4
 REFUSED = [

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from chapters.ch07_learned import LearnedPositionalEncoding
+from chapters.ch06_learned import LearnedPositionalEncoding
 from utils.positions import (
     ALiBi,
     RotaryPositionalEncoding,

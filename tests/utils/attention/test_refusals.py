@@ -8,9 +8,9 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention.bias import causal_lower_right
 
-from chapters.ch07_learned import LearnedPositionalEncoding
-from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
-from chapters.ch14_ring import ring_attention
+from chapters.ch06_learned import LearnedPositionalEncoding
+from chapters.ch13_ring import ring_attention
+from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from utils.attention import (
     MultiHeadAttention,
     combine_masks,

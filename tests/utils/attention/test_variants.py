@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from chapters.ch10_variants import ConvMultiHeadAttention, WideMultiHeadAttention
+from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from utils.attention import MultiHeadAttention
 
 
