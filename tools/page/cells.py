@@ -17,10 +17,11 @@ SHOWN_AS = {
     "set-up": ("hide-cell", "Set-up"),
     "plot": ("hide-input", "Plot code"),
     "proof": ("hide-input", "Proof"),
+    "picture": ("remove-input", None),  # what shows a drawing or a live figure teaches nobody
     "solution": ("hide-cell", "Solution"),
     "check": ("remove-output", None),  # a stub's "Not yet" is for whoever runs it
 }
-FOLDED = ("set-up", "plot", "proof", "solution")
+FOLDED = ("set-up", "plot", "proof", "picture", "solution")
 TITLE = re.compile(r"#\s*@title +(.+?) *(?:\n|\Z)")
 
 
