@@ -29,6 +29,14 @@ def test_the_book_lists_every_chapter():
     assert [name for name in listed if name.startswith("notebooks/")] == written
 
 
+def test_the_address_of_an_earlier_edition_leads_to_a_chapter():
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    redirects = config["sphinx"]["config"]["redirects"]
+    there = {f"notebooks/{path.stem}" for path in chapters([])}
+    assert there.isdisjoint(redirects)
+    assert {f"notebooks/{page.removesuffix('.html')}" for page in redirects.values()} <= there
+
+
 @pytest.mark.parametrize("path", chapters([]), ids=lambda path: path.stem)
 def test_chapter_is_in_order(path):
     found = problems(nbformat.read(path, as_version=4), path.name, ROOT)
