@@ -1,8 +1,9 @@
 """What makes the book's pages: a Sphinx extension, with a module for each thing that it does.
 
 ``cells``         folds under names, output without "Not yet"
+``pace``          minutes to read and to run, below a chapter's title
 ``boxes``         quotations that begin with **Result**, **Trap** or **Try it**
-``landing``       the landing page: heads at work, three findings, a map of the chapters
+``landing``       the landing page: heads at work, three findings, the path and what lies further
 ``descriptions``  one title, and the first sentence of each page for those who share it
 ``reference``     the API reference: the docstrings of ``utils`` as Sphinx reads them
 ``citations``     a number in square brackets leads to the source of that number, and back
@@ -31,6 +32,7 @@ from tools.page import (
     links,
     mathematics,
     names,
+    pace,
     reference,
     search,
     weight,
@@ -39,6 +41,7 @@ from tools.page import (
 
 PARTS = (
     cells,
+    pace,
     boxes,
     landing,
     descriptions,
