@@ -49,10 +49,7 @@ class Arc:
 
 
 def compute() -> dict[str, Any]:
-    """Run the model on the sentence: its tokens, the two heads, and all heads' neighbours.
-
-    Of each head is kept the mean weight on the next word, and on the word before.
-    """
+    """Run the model on the sentence: its tokens, and the weights of the two heads."""
     import torch
 
     from utils.minilm import load_minilm
@@ -63,9 +60,6 @@ def compute() -> dict[str, Any]:
     with torch.inference_mode():
         blocks = [w for _, w in load_minilm().layers(ids) if w is not None]
     weights = blocks[BLOCK][0]  # (H, T, T)
-    stacked = torch.stack([block[0] for block in blocks])  # (L, H, T, T)
-    ahead = stacked.diagonal(1, -2, -1)[..., 1:-1].mean(-1)  # (L, H): of words to the next word
-    back = stacked.diagonal(-1, -2, -1)[..., 1:-1].mean(-1)
     return {
         "model": "sentence-transformers/all-MiniLM-L6-v2",
         "tokens": tokenizer.convert_ids_to_tokens(ids[0].tolist()),
@@ -73,10 +67,6 @@ def compute() -> dict[str, Any]:
             str(head): [[round(x, 4) for x in row] for row in weights[head].tolist()]
             for head in HEADS
         },
-        "neighbours": [
-            [[round(x, 4) for x in pair] for pair in block]
-            for block in torch.stack([ahead, back], dim=-1).tolist()
-        ],
     }
 
 

@@ -1,7 +1,7 @@
-"""The landing page: its picture, findings and buttons, live heads, and a map of all chapters.
+"""The landing page: its picture, findings and buttons, a live figure, the path and what is further.
 
-``{landing} hero``, ``{landing} findings``, ``{landing} heads`` and ``{landing} map`` stand in
-``book/intro.md`` where these belong. What they show comes from the table of contents, the chapters'
+``{landing} hero``, ``findings``, ``path``, ``live`` and ``further`` stand in ``book/intro.md``
+where these belong. What they show comes from the table of contents, the chapters'
 titles and outputs, so a chapter that is added, renamed or run again is right here by itself.
 """
 
@@ -21,11 +21,12 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx_external_toc.api import SiteMap
 
-from tools.page import findings, hero
+from tools.page import findings, hero, pace
 from tools.page.pictures import picture
 
 logger = logging.getLogger(__name__)
-HEADS = "naive-multi-head"  # the chapter with the live heads
+LIVE = ("masks", "mask")  # a chapter, and the figure of it that can be touched here, too
+PATH = "The path"  # the part of the table of contents that everybody reads
 CHAPTER = re.compile(r"(A?\d+)\. (.+)")
 
 
@@ -34,7 +35,7 @@ class Shown(nodes.General, nodes.Element):
 
 
 class Landing(SphinxDirective):
-    """``{landing} hero`` or ``heads``, with a sentence as content, ``findings`` or ``map``."""
+    """``{landing} hero`` or ``live``, with a sentence as content, or another part without one."""
 
     required_arguments = 1
     has_content = True
@@ -42,7 +43,7 @@ class Landing(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Leave places to be filled."""
         part = self.arguments[0]
-        if part == "heads":
+        if part == "live":
             invitation = self.parse_content_to_nodes()  # to touch it: not for paper
             return [_raw('<div class="no-print">'), *invitation, _raw("</div>"), Shown(part=part)]
         if part != "hero":
@@ -167,41 +168,56 @@ class Page:
                 f"<span>{finding.sentence(n)}</span> <em>Chapter {chapter[0]}</em></a></li>"
             )
 
-    def heads(self) -> str:
-        """Give the live heads as their chapter has them; without them, complain."""
-        docname = self.chapter(HEADS)
+    def live(self) -> str:
+        """Give a live figure as its chapter has it; without it, complain."""
+        chapter, figure = LIVE
+        docname = self.chapter(chapter)
         try:
             if docname is None:
-                raise ValueError(f"no chapter is named {HEADS!r}")
-            return live_figure(Path(self.env.doc2path(docname)), "heads")
+                raise ValueError(f"no chapter is named {chapter!r}")
+            return live_figure(Path(self.env.doc2path(docname)), figure)
         except ValueError as error:
             logger.warning("%s", error, location=self.docname)
             return ""
 
-    def map(self) -> str:
-        """Give the chapters as tiles, part by part, and the other pages in a line."""
-        rows, others = [], []
-        for caption, files in self.parts:
-            chapters = [(page, self.numbered(page)) for page in files]
-            others += [page for page, chapter in chapters if chapter is None]
-            tiles = [self._tile(page, *chapter) for page, chapter in chapters if chapter]
-            if tiles:
-                rows.append(
-                    f'<div class="part"><h3>{escape(caption)}</h3>'
-                    f'<ul class="tiles">{"".join(tiles)}</ul></div>'
-                )
-        links = [f'<li><a href="{self.link(p)}">{escape(self.title(p))}</a></li>' for p in others]
-        list_of_links = f'<ul class="pages">{"".join(links)}</ul>'
-        rows.append(f'<div class="part"><h3>To look things up</h3>{list_of_links}</div>')
-        return f'<div class="map">{"".join(rows)}</div>'
+    def path(self) -> str:
+        """Give the chapters that everybody reads, in a line, with the minutes they take."""
+        pages = [page for caption, files in self.parts for page in files if caption == PATH]
+        tiles = (self._tile(page, *found) for page in pages if (found := self.numbered(page)))
+        return f'<ol class="tiles">{"".join(tiles)}</ol>'
+
+    def minutes(self, docname: str) -> int:
+        """Give the minutes that a chapter takes to read."""
+        file = Path(self.env.doc2path(docname))
+        return pace.minutes_to_read(json.loads(file.read_text(encoding="utf-8")))
 
     def _tile(self, docname: str, number: str, question: str) -> str:
         name = f"chapter-{number}"
         return (
             f'<li><a class="tile" href="{self.link(docname)}" aria-labelledby="{name}" '
             f'aria-describedby="{name}-picture"><span id="{name}"><b>{number}</b> '
-            f"{escape(short(question))}</span>{picture(docname, f'{name}-picture')}</a></li>"
+            f"{escape(short(question))} <small>{self.minutes(docname)} min</small></span>"
+            f"{picture(docname, f'{name}-picture')}</a></li>"
         )
+
+    def further(self) -> str:
+        """Give the other chapters and pages as lists of links, part by part."""
+        rows, others = [], []
+        for caption, files in self.parts:
+            chapters = [(page, self.numbered(page)) for page in files]
+            others += [(p, self.title(p)) for p, chapter in chapters if chapter is None]
+            named = [(p, f"{c[0]}. {short(c[1])}") for p, c in chapters if c and caption != PATH]
+            rows.append(self._row(caption.removeprefix("Further: ").capitalize(), named))
+        rows.append(self._row("To look things up", others))
+        return f'<div class="further">{"".join(rows)}</div>'
+
+    def _row(self, caption: str, pages: list[tuple[str, str]]) -> str:
+        if not pages:
+            return ""
+        links = "".join(
+            f'<li><a href="{self.link(page)}">{escape(title)}</a></li>' for page, title in pages
+        )
+        return f'<div class="part"><h3>{escape(caption)}</h3><ul class="pages">{links}</ul></div>'
 
 
 def _fill(app: Sphinx, document: nodes.document, docname: str) -> None:

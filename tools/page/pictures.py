@@ -1,4 +1,4 @@
-"""A small picture for each chapter of the landing page, drawn from what the chapter is about.
+"""A small picture for each chapter of the path, drawn from what the chapter is about.
 
 Blue and orange are head 0 and head 1. A chapter is known by its file's name without the number, and
 has a plain picture until a function and a line in ``PICTURES`` give it its own.
@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-
-from tools.page import hero
 
 WIDTH, HEIGHT = 160, 72
 Draw = Callable[[], str]
@@ -106,15 +104,6 @@ def stacked() -> str:
     return small + arrow + wide
 
 
-def cuts() -> str:
-    """Draw one square cut into one, two and four heads: the area stays."""
-    return "".join(
-        box(10 + 50 * n + 40 / heads * h, 16, 40 / heads - 1.5, 40, "ab"[h % 2], 1, 1)
-        for n, heads in enumerate((1, 2, 4))
-        for h in range(heads)
-    )
-
-
 def waves() -> str:
     """Draw the sinusoids of two pairs of dimensions, and the places that they number."""
 
@@ -152,134 +141,6 @@ def reading() -> str:
     return cells + lens + path("M99 46L116 63", "b", 5)
 
 
-def widths() -> str:
-    """Draw four heads that share the width, beside two that have all of it each."""
-    narrow = "".join(box(12 + 13 * h, 14, 11, 44, "ab"[h % 2], 1, 1) for h in range(4))
-    wide = box(90, 10, 58, 23, "a", 1, 1) + box(90, 39, 58, 23, "b", 1, 1)
-    return narrow + path("M77 8V64", "ink", 1.5, 0.6) + wide
-
-
-def cheaper() -> str:
-    """Draw the time of a step, falling from change to change (logarithmic, as in the chapter)."""
-    times = (1179, 308, 28, 12, 9)
-    tall = [math.log(t / 5) / math.log(1179 / 5) for t in times]
-    return "".join(
-        box(18 + 26 * i, 66 - 60 * h, 20, 60 * h, "b" if i == 0 else "a", 1 - 0.1 * (i == 1))
-        for i, h in enumerate(tall)
-    )
-
-
-def tiles() -> str:
-    """Draw a matrix of weights that is read tile by tile and never held."""
-    cells = "".join(
-        box(46 + 11.5 * k, 2 + 11.5 * q, 10, 10, "a" if (q, k) == (2, 3) else "line", 1, 1)
-        for q in range(6)
-        for k in range(6)
-    )
-    keys = "".join(box(120, 2 + 11.5 * i, 6, 10, "b", 1 if i == 3 else 0.3, 1) for i in range(6))
-    rows = "".join(box(34, 2 + 11.5 * i, 6, 10, "a", 1 if i == 2 else 0.3, 1) for i in range(6))
-    return cells + keys + rows
-
-
-def growing_cache() -> str:
-    """Draw a cache that grows by one column a token, and the newest token that asks it."""
-    rows = "".join(
-        box(30 + 14 * j, 6 + 15 * i, 12, 10, "a" if j == i + 2 else "b", 1 if j == i + 2 else 0.55)
-        for i in range(4)
-        for j in range(i + 3)
-    )
-    return rows + "".join(dot(14, 11 + 15 * i, 4, "ink") for i in range(4))
-
-
-def shared_heads() -> str:
-    """Draw two processes with two heads each, and the one bar where their parts are added."""
-    frames = box(14, 4, 60, 38, "line", round=4) + box(86, 4, 60, 38, "line", round=4)
-    heads = "".join(
-        box(x, 11, 20, 24, kind, strength)
-        for x, kind, strength in ((21, "a", 1), (47, "a", 0.55), (93, "b", 1), (119, "b", 0.55))
-    )
-    down = "".join(path(f"M{x} 42V58", "ink") for x in (44, 116))
-    return frames + heads + down + box(14, 58, 132, 10, "ink")
-
-
-def real_heads() -> str:
-    """Draw 72 heads: how much each gives to the next word (blue) and the one before (orange)."""
-    return "".join(
-        dot(14 + 12 * h, 6 + 12 * block, 1.6 + 4.2 * math.sqrt(max(ahead, back)), kind, faint)
-        for block, heads in enumerate(hero.read()["neighbours"])
-        for h, (ahead, back) in enumerate(heads)
-        for kind, faint in [("a" if ahead > back else "b", min(1, 0.25 + 1.5 * max(ahead, back)))]
-    )
-
-
-def crossing() -> str:
-    """Draw two curves over a growing number of labels; the one that starts lower ends higher."""
-    pretrained = path("M12 44C40 20 70 15 148 13", "a", 3)
-    counted = path("M12 62C44 20 74 11 148 6", "b", 3)
-    labels = "".join(
-        box(x, 66, w, 4, "ink", 1, 1) for x, w in ((12, 3), (38, 8), (72, 18), (116, 32))
-    )
-    return pretrained + counted + dot(12, 44, 4, "a") + dot(12, 62, 4, "b") + labels
-
-
-def two_towers() -> str:
-    """Draw an encoder and a decoder, and the lines by which one asks the other."""
-    sides = "".join(box(22, y, 36, 14, "a") + box(102, y, 36, 14, "b") for y in (8, 29, 50))
-    return "".join(path(f"M102 {y}C84 {y} 78 15 60 15", "b", 2, 0.7) for y in (15, 36, 57)) + sides
-
-
-def next_token() -> str:
-    """Draw a line of tokens that grows, and the bars of the next one, of which one is drawn."""
-    text = "".join(box(8 + 17 * i, 54, 13, 10, "a", 0.4 + 0.12 * i) for i in range(5))
-    chances = (0.35, 1.0, 0.55, 0.2)
-    rows = "".join(
-        box(100, 6 + 12 * i, 52 * p, 9, "b" if i == 2 else "ink", 1 if i == 2 else 0.45)
-        for i, p in enumerate(chances)
-    )
-    return text + rows + path("M97 34C88 34 99 59 97 59", "b", 2) + box(93, 54, 13, 10, "b")
-
-
-def four_alike() -> str:
-    """Draw one small matrix four times, with a sign that they are equal."""
-    one = (0.9, 0.3, 0.5, 0.2, 0.8, 0.4, 0.6, 0.3, 1.0)
-    drawn = "".join(
-        box(8 + 40 * n + 8.5 * (i % 3), 24 + 8.5 * (i // 3), 7.5, 7.5, "ab"[n % 2], w, 1)
-        for n in range(4)
-        for i, w in enumerate(one)
-    )
-    return drawn + "".join(
-        path(f"M{35.5 + 40 * n} 33H{44 + 40 * n}m-8.5 6h8.5", "ink", 2) for n in range(3)
-    )
-
-
-def hills() -> str:
-    """Draw a straight line, highest at its end, and a hill with its top in the middle."""
-    straight = path("M10 60L70 14", "a", 3) + dot(70, 14, 5, "a")
-    hill = path("M90 60C108 60 106 14 120 14S132 60 150 60", "b", 3) + dot(120, 14, 5, "b")
-    return straight + hill
-
-
-def shuffled() -> str:
-    """Draw words in their order, and below them the same words in another."""
-    places = (2, 0, 4, 1, 3)
-    top = "".join(box(10 + 29 * i, 8, 22, 12, "a", 1 - 0.17 * i) for i in range(5))
-    below = "".join(box(10 + 29 * p, 52, 22, 12, "b", 1 - 0.17 * i) for i, p in enumerate(places))
-    lines = "".join(
-        path(f"M{21 + 29 * i} 22L{21 + 29 * p} 50", "ink") for i, p in enumerate(places)
-    )
-    return lines + top + below
-
-
-def cut_out() -> str:
-    """Draw eight heads of which four are cut out, and the four that stay, side by side."""
-    kept = {1, 4, 5, 7}
-    above = "".join(
-        box(18 + 16 * h, 6, 12, 26, "ab"[h % 2] if h in kept else "line", 1, 1) for h in range(8)
-    )
-    below = "".join(box(50 + 16 * i, 42, 12, 26, "ab"[h % 2]) for i, h in enumerate(sorted(kept)))
-    return above + below
-
-
 def plain() -> str:
     """Draw two heads over five tokens, for a chapter without a picture of its own."""
     tokens = "".join(dot(20 + 30 * i, 36, 4, "ink") for i in range(5))
@@ -293,26 +154,9 @@ PICTURES: dict[str, tuple[Draw, str]] = {
     "masks": (mask, "A causal mask: half of the cells are blocked"),
     "naive-multi-head": (guests, "Six guests; two heads bring the cards of two of them"),
     "efficient-multi-head": (stacked, "Two small matrices become one wide matrix"),
-    "what-heads-cost": (cuts, "A square cut into one, two and four heads: the area stays"),
     "positional-encoding": (waves, "A slow wave and a fast one over numbered places"),
     "bbc-news-classifier": (article, "An article with marked words, and bars for five subjects"),
     "reading-attention": (reading, "A heat map of weights under a lens"),
-    "how-wide-is-a-head": (widths, "Four narrow heads side by side, and two wide ones"),
-    "fast-attention": (cheaper, "Five bars: the time of a step falls with each change"),
-    "long-sequences": (tiles, "A matrix of weights of which one tile is computed"),
-    "decoding": (growing_cache, "Four steps; each reads one column more and adds its own"),
-    "many-processes": (shared_heads, "Two processes with two heads each, and one sum below"),
-    "real-weights": (real_heads, "72 heads as dots: larger where more goes to a neighbour"),
-    "what-is-pretraining-worth": (
-        crossing,
-        "Two curves that cross: the one that starts lower wins",
-    ),
-    "encoder-decoder": (two_towers, "Three blocks that read, and three that ask them and write"),
-    "a-model-that-writes": (next_token, "A row of tokens, and four bars, one of which comes next"),
-    "four-libraries": (four_alike, "One small matrix four times, with signs of equality"),
-    "other-ways-to-score": (hills, "A straight line, highest at its end, beside a hill"),
-    "order-and-the-news": (shuffled, "Five words in order, and the same five in another"),
-    "which-heads-can-go": (cut_out, "Eight heads, four of them cut out, and the four that stay"),
 }
 PLAIN: tuple[Draw, str] = (plain, "Two heads over five tokens")
 
