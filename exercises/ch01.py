@@ -1,31 +1,9 @@
-"""Checks of chapter 1. Shapes: T queries, S keys of D numbers each, values of D_value numbers."""
+"""Checks of chapter 1. Shapes: T queries and S keys of D numbers each."""
 
 import torch
 
 from exercises.exercise import Case, Cases, Code, FaultError, call, check, exercise, normal
-from exercises.mistakes import TRANSPOSED, soft, wrong_softmax
-
-SCALED = "the scores are divided by the root of the number of features; leave that to chapter 2."
-
-
-@exercise
-def soft_lookup() -> Cases:
-    """Check ``function(query, keys, values)``: (D,), (S, D), (S, D_value) to the output (D_value,)."""
-    query, keys, values = map(normal(3), [(3,), (5, 3), (5, 2)])
-    scores = torch.stack([(key * query).sum() for key in keys])  # (S,)
-    wrong = {
-        "the scores weigh the values as they are; make them weights by a softmax.": scores @ values,
-        "the scores are divided by their sum; the softmax takes their exponentials first.": scores @ values / scores.sum(),
-        "the exponentials are not divided by their sum.": scores.exp() @ values,
-        SCALED: soft(scores / 3**0.5) @ values,
-        "it is the value of the best key alone; mix all by their weights.": values[scores.argmax()],
-        "these are the weights; go on to the weighted sum of the values.": soft(scores),
-        "all values have the same weight; let the scores decide.": values.mean(dim=0),
-        "these are the scores; make them weights by a softmax, and mix the values.": scores,
-        "the sign is wrong: a larger score should give a larger weight.": soft(-scores) @ values,
-        "the keys are mixed; mix the values.": soft(scores) @ keys,
-    }
-    yield Case((query, keys, values), soft(scores) @ values, wrong, "the output")
+from exercises.mistakes import soft, wrong_softmax
 
 
 @exercise
@@ -37,6 +15,7 @@ def kernel_weights() -> Cases:
     (queries, keys), width = map(normal(3), [(4, 3), (5, 3)]), 0.7
     apart = queries.unsqueeze(1) - keys  # (T, S, D)
     squared, variance = apart.square().sum(-1), width**2
+    products, handicaps = queries @ keys.T, keys.square().sum(-1) / 2  # (T, S), (S,)
     wrong = {
         "the width is not used.": soft(-squared / 2),
         "the width is not squared.": soft(-squared / (2 * width)),
@@ -47,40 +26,18 @@ def kernel_weights() -> Cases:
         "the distances are not squared.": soft(-squared.sqrt() / (2 * variance)),
         "the differences are added up, then squared; square each of them first.": soft(-apart.sum(-1).square() / (2 * variance)),
         "the squared differences are averaged over the numbers; add them up.": soft(-squared / 3 / (2 * variance)),
-        "use squared distances, not products.": soft(queries @ keys.T / (2 * variance)),
+        "use squared distances, not products.": soft(products / (2 * variance)),
+        "these are the products alone; take each key's handicap off.": soft(products / variance),
+        "the handicap is half of the squared length; the whole is taken off.": soft((products - 2 * handicaps) / variance),
+        "the handicaps are added; take them off.": soft((products + handicaps) / variance),
+        "the handicap is half of the length squared; the length is not squared.": soft((products - keys.norm(dim=-1) / 2) / variance),
+        "the handicaps are not divided by width**2; the products are.": soft(products / variance - handicaps),
     }
     wrong |= wrong_softmax(-squared / (2 * variance))
     yield Case((queries, keys, width), soft(-squared / (2 * variance)), wrong, "the matrix of weights")
     far = torch.full((1, 3), 100.0)
     wrong = {"far from all keys, 0/0 is NaN; use torch.softmax.": torch.full((1, 5), torch.nan)}
     yield Case((far, keys, width), torch.eye(5)[torch.cdist(far, keys).argmin(dim=-1)], wrong, "far from all keys, the row")
-
-
-@exercise
-def self_attention() -> Cases:
-    """Check ``function(x, w_q, w_k, w_v)``: (T, D), two (D, D_head), (D, D_value) to (output, weights).
-
-    The output is (T, D_value), the weights (T, T), rows of sum one; the scores have no scale.
-    """
-    x, w_q, w_k, w_v = given = tuple(map(normal(3), [(5, 4), (4, 3), (4, 3), (4, 2)]))
-    q, k, v = x @ w_q, x @ w_k, x @ w_v
-    weights = soft(scores := q @ k.T)  # (T, T)
-    of_weights = wrong_softmax(scores) | {
-        "the queries and keys are x itself; project them with w_q and w_k.": soft(x @ x.T),
-        SCALED: soft(scores / 3**0.5),
-        "the scores are divided by a root; leave that to chapter 2.": soft(scores / 2),
-        "the keys are made with w_q; make them with w_k.": soft(q @ q.T),
-        "the queries are made with w_k; make them with w_q.": soft(k @ k.T),
-        "all weights are equal; let the scores decide.": torch.full((5, 5), 0.2),
-    }
-    wrong = {said: (None, made) for said, made in of_weights.items()} | {
-        "the output comes first, then the weights.": (weights, weights @ v),
-        "the output is a sum of rows of x; project them with w_v first.": (weights @ x, None),
-        TRANSPOSED: (weights.T @ v, weights.T),
-        "these are the values; weigh them and add them up.": (v, None),
-    }
-    what = "the output", "the matrix of weights"
-    yield Case(given, (weights @ v, weights), wrong, what, "two things: the output and the weights", order=(1, 0))
 
 
 @check
@@ -116,3 +73,20 @@ def queries_by_hand(function: Code) -> None:
     if (weights[1] - 0.25).abs().max() > 0.01:
         shares = ", ".join(f"{w:.2f}" for w in weights[1].tolist())
         raise FaultError(f'"you" gives the words {shares}; it gives all the same, 0.25, where its query fits no key better than another.')
+
+
+@check
+def stuck_starts(stuck: object) -> None:
+    """Check which starts get stuck: letters of A (3, 3.01), B (4, 4), C (7, 8) and D (4.5, 30)."""
+    letters = {*map(str, stuck)} if isinstance(stuck, list | tuple | set | str) else {""}
+    if not letters <= {*"ABCD"}:
+        raise FaultError('stuck should be a list of letters from "A" to "D".')
+    wrong = {
+        "A learns: its keys are all but equal, so their gradients differ a little, and what differs grows.": "A" in letters,
+        "C learns: the farther key gets 3 % of an eruption of 4 minutes, and that is enough for a gradient.": "C" in letters,
+        "another start gets stuck, too. Can two keys part that get equal shares of all eruptions?": "B" not in letters,
+        "another start gets stuck, too. Which key is so far away that it gets no share at all?": "D" not in letters,
+    }
+    for said, holds in wrong.items():
+        if holds:
+            raise FaultError(said)

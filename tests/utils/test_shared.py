@@ -18,6 +18,7 @@ from tools.stamp import cell_source, code_cells
 NOT_YET = {
     "utils.attention.valid_length_mask",  # chapter 5, and what people ask (`book/symptoms.md`)
     "utils.figures.STYLE",  # a benchmark
+    "utils.figures.plot_attention",  # chapter 3, since chapter 1 has arrows instead
     # The colours of the page, card and e-book, which tools read: all colours stand in one file.
     "utils.palette.LOGO",
     "utils.palette.OTHERS",

@@ -1,4 +1,4 @@
-"""Chapter 1: a matrix set by hand."""
+"""Chapter 1: a matrix set by hand, and a prediction."""
 
 import torch
 
@@ -9,7 +9,10 @@ def asks(action=(0, 3), person=(0, 0), thing=(0, 3)):
     return lambda: torch.tensor([action, person, thing], dtype=torch.float32)
 
 
-RIGHT = {ch01.queries_by_hand: [asks(), lambda: [[0, 3], [0, 0], [0, 3]]]}
+RIGHT = {
+    ch01.queries_by_hand: [asks(), lambda: [[0, 3], [0, 0], [0, 3]]],
+    ch01.stuck_starts: [["B", "D"], {"D", "B"}, "BD"],
+}
 WRONG = {
     ch01.queries_by_hand: [
         (lambda: asks()().T, "makes it (3, 2)"),
@@ -21,5 +24,12 @@ WRONG = {
         (asks((0, -3)), "turns it away"),
         (asks((-10, 0)), "turning away from actions still leaves two words"),
         (asks(person=(3, 0)), '"you" gives the words 0.48, 0.02, 0.48, 0.02'),
+    ],
+    ch01.stuck_starts: [
+        (["A", "B", "D"], "A learns"),
+        (["B", "C", "D"], "C learns"),
+        (["D"], "Can two keys part"),
+        (["B"], "so far away"),
+        (["b"], "a list of letters"),
     ],
 }
