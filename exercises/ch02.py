@@ -94,27 +94,23 @@ def scaled_dot_product() -> Cases:
 
 
 @exercise
-def same_without_root() -> Cases:
-    """Check ``function(w_q, rate)``: (D_in, D) and the rate of a layer with the root to those of one without it.
+def twin_by_adam() -> Cases:
+    """Check ``function(D_head)``: by how much a layer with the root, the twin of one without it, starts larger and learns faster.
 
-    Its scores are to be the same before and after every step of gradient descent; D is what a query has.
+    Both learn by Adam, whose steps do not grow with the gradient; their scores are to be the same after every step.
     """
-    w_q, rate, D_in, D = normal(0)(6, 4), 0.5, 6, 4  # a square matrix would hide which size is taken
-    wrong = {
-        "the start is the same, so the first scores are larger by the root of D.": (w_q, None),
-        "the start is divided by D; divide by its root.": (w_q / D, None),
-        "the start is multiplied; without the root it should be smaller.": (w_q * D**0.5, None),
-        "D is what a query has, the columns of w_q; you took the rows.": (w_q / D_in**0.5, rate / D_in),
-        "the rate is the same; the gradient is not.": (None, rate),
-        "the rate is divided by the root of D. The gradient grows by this root, and so does what a "
-        "step does to the scores: it counts twice.": (None, rate / D**0.5),
-        "the rate is divided by D and by the root of D; D alone holds both: the root for the gradient, and the root for the step.": (
-            None,
-            rate / D**1.5,
-        ),
-        "the rate is divided by D twice; once is enough.": (None, rate / D**2),
-        "the rate is multiplied; without the root, steps should be smaller.": (None, rate * D),
-        "the rate is multiplied; without the root, steps should be smaller, by D.": (None, rate * D**0.5),
-    }
-    what = "the matrix to start from", "the rate"
-    yield Case((w_q, rate), (w_q / D**0.5, rate / D), wrong, what, "two things: the matrix to start from and the rate", atol=1e-6)
+    for D_head in (64, 100, 16):
+        root = D_head**0.5
+        wrong = {
+            "the start is the same, so the twin's first scores are too small: it divides them by the root.": (1.0, None),
+            "the start is larger by D_head; the twin divides its scores by the root alone.": (float(D_head), None),
+            "the start is divided by the root; the twin divides its scores already, so it must start larger.": (1 / root, None),
+            "the rate grows by D_head. That is gradient descent, where the root counts twice: in the gradient, and in what a step has "
+            "to do. Adam takes no notice of the gradient's size.": (None, float(D_head)),
+            "the rate is the same, and so is the length of a step; but the twin's matrix is larger by the root, "
+            "and has to change by so much more.": (None, 1.0),
+            "the rate is divided by the root; the twin's matrix is larger, so its steps have to be longer.": (None, 1 / root),
+            "the rate is divided by D_head; the twin's matrix is larger, so its steps have to be longer.": (None, 1 / D_head),
+        }
+        what = "the factor of the start", "the factor of the rate"
+        yield Case((D_head,), (root, root), wrong, what, "two numbers: the factor of the start and that of the rate", atol=1e-6)
