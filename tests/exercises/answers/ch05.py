@@ -1,0 +1,15 @@
+"""The prediction of chapter 5: what is near enough is accepted, and what is wrong is named."""
+
+from exercises import ch05
+
+RIGHT = {ch05.unmasked_training: [(31, 284), (8, 178.0), [1, 450]]}
+WRONG = {
+    ch05.unmasked_training: [
+        ((0, 0), "gives no key a weight of exactly 0"),
+        ((284, 284), "was trained with as many"),
+        ((20, 20), "not low enough for 45 times as many"),
+        ((20, 500), "stays there"),
+        ((20, 501), "from 0 to 500"),
+        (20, "two numbers"),
+    ],
+}
