@@ -17,7 +17,7 @@ FAST := not slow and not processes and not browser and not ebook and not colab
 PINS := requirements.txt constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf epub test test-all test-anywhere lint notebooks bench train-writer train-heads serve constraints clean
+.PHONY: help book pdf epub test test-all test-anywhere lint notebooks bench train-writer serve constraints clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -63,9 +63,6 @@ bench: $(VENV)/.bench ## measure training, layers, their pieces, writing and tra
 
 train-writer: $(VENV)/.book ## train the model that writes: under forty minutes on two quiet cores
 	$(BIN)/python -m benchmarks writer
-
-train-heads: $(VENV)/.book ## train the layer whose heads are shown: under three minutes
-	$(BIN)/python -m benchmarks heads
 
 serve: book ## build the book and serve it at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

@@ -53,8 +53,6 @@ def _run(asked: argparse.Namespace, writes: bool) -> None:
     if asked.name == "writer":
         _writer(asked, device, writes)
         return
-    if asked.name == "heads":
-        _heads(asked)
         return
     # Losses are compared to four decimals, so `training` takes float32 everywhere.
     fast = device.type == "cuda" and asked.name in ("layers", "pieces", "translation")
@@ -195,24 +193,6 @@ def _writer(asked: argparse.Namespace, device: torch.device, writes: bool) -> No
         print(
             "Written:", *writer.save(found, task.model, folder if asked.quick else writer.RESULTS)
         )
-
-
-def _heads(asked: argparse.Namespace) -> None:
-    """Train the layer whose heads are shown, and keep it with the kept results."""
-    from benchmarks import heads, writer
-    from utils.docstrings import writer_texts
-
-    settings = heads.SETTINGS | (heads.QUICK if asked.quick else {})
-    folder = asked.folder or CHECKPOINTS / "heads-quick"
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        texts = writer_texts()
-    except RuntimeError as error:
-        sys.exit(str(error))
-    model, found = heads.train(texts, settings)
-    print(*heads.lines(found), sep="\n")
-    kept = folder if asked.quick else writer.RESULTS
-    print("Written:", *writer.save(found, model, kept, heads.NAME, "heads"))
 
 
 if __name__ == "__main__":

@@ -85,10 +85,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         type=Path,
         help="of the checkpoint, which is gone on from if it is there; default: in _build",
     )
-    heads = names.add_parser("heads", help="train the layer whose heads are shown, and keep it")
-    heads.add_argument("--quick", action="store_true", help="small sizes, kept in the folder")
-    heads.add_argument("--folder", type=Path, help="of a quick run's files; default: in _build")
-    heads.set_defaults(device="cpu", threads=1)  # so that it ends with the same weights
     names.add_parser("page", help="write book/measurements.md from the results")
     asked = parser.parse_args(arguments)
     if asked.name == "training" and min(asked.epochs, asked.slow_epochs) < 1:

@@ -46,6 +46,26 @@ class SwiGLU(nn.Module):
         return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
 
 
+class GELUNetwork(nn.Module):
+    """The network on each token that GPT-2 has: two matrices, and a GELU between them.
+
+    Parameters
+    ----------
+    embed_dim, hidden_dim : int, D and the width inside
+
+    Source: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units (GELUs)".
+    """
+
+    def __init__(self, embed_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.up_proj = nn.Linear(embed_dim, hidden_dim)
+        self.down_proj = nn.Linear(hidden_dim, embed_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        return self.down_proj(F.gelu(self.up_proj(x)))
+
+
 class CausalBlock(nn.Module):
     """Causal attention and a network on each token; each reads what is normalised, and is added.
 

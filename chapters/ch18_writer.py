@@ -7,13 +7,16 @@ training went.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import load as load_safetensors
+
 from chapters.ch18_model import LanguageModel
 from utils.byte_pairs import BytePairs
-from utils.kept import load_kept
 
 SIZES = ("vocab_size", "embed_dim", "num_heads", "num_kv_heads", "hidden_dim", "num_layers")
 
@@ -33,6 +36,21 @@ def load_writer(folder: Path | str, name: str = "18-writer") -> Writer:
     Raises
     ------
     RuntimeError
-        see ``load_kept``
+        if one of the two files is missing, or the weights are others than the recipe's; nothing of
+        them is then used
     """
-    return Writer(*load_kept(LanguageModel, SIZES, folder, name, "make train-writer"))
+    recipe_file, weights_file = (Path(folder, f"{name}.{kind}") for kind in ("json", "safetensors"))
+    for file in (recipe_file, weights_file):
+        if not file.is_file():
+            raise RuntimeError(f"there is no file {file}: `make train-writer` makes it.")
+    recipe = json.loads(recipe_file.read_text(encoding="utf-8"))
+    content = weights_file.read_bytes()  # once: what is summed is what is used
+    found = hashlib.sha256(content).hexdigest()
+    if found != recipe["sha256"]:
+        raise RuntimeError(
+            f"{weights_file.name} is not what {recipe_file.name} describes: its SHA-256 begins "
+            f"with {found[:12]}, not {recipe['sha256'][:12]}. Take both from one place."
+        )
+    model = LanguageModel(**{size: recipe["settings"][size] for size in SIZES})
+    model.load_state_dict({k: value.float() for k, value in load_safetensors(content).items()})
+    return Writer(model.eval(), BytePairs(recipe["merges"]), recipe)

@@ -1,24 +1,14 @@
-"""Checks of chapter 3: two heads by hand, what each head adds, and the whole loop."""
+"""Checks of chapter 3: two heads by hand, what each head adds, and what more cards cost."""
 
-import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal, require_parts
-from exercises.mistakes import (
-    STRIDED,
-    UNSWAPPED,
-    VALUES_0,
-    soft,
-    strided,
-    wrong_attention,
-    wrong_orders,
-    wrong_projections,
-)
+from exercises.mistakes import STRIDED, soft, strided, wrong_orders
 
-B, T, S, H, D_HEAD, KDIM, VDIM = 2, 4, 5, 3, 2, 7, 8
+B, T, H, D_HEAD = 2, 4, 3, 2
 D = H * D_HEAD
 
 
@@ -73,7 +63,7 @@ def contributions_of_heads(function: Code) -> None:
     ``function(outputs, w_o)`` takes a list of H tensors (B, T, D_head) and a matrix (D, D). It
     returns the contribution of each head, (H, B, T, D); their sum is the output without bias.
     """
-    outputs, w_o = list(normal(5)(H, B, T, D_HEAD)), _inputs()[-2]
+    outputs, w_o = list(normal(5)(H, B, T, D_HEAD)), normal(4)(D, D)
     stacked = torch.stack(outputs)  # (H, B, T, D_head)
     blocks = w_o.view(H, 1, D_HEAD, D)
     expected = stacked @ blocks  # (H, B, T, D)
@@ -91,36 +81,22 @@ def contributions_of_heads(function: Code) -> None:
 
 
 @exercise
-def loop_over_heads() -> Cases:
-    """Check multi-head attention as a loop over heads.
+def least_error() -> Cases:
+    """Check the least mean square error of a layer that is asked for several cards.
 
-    ``function(query, key, value, heads, w_o, b_o, allowed)`` takes query, key, value and a list of
-    H triples (w_q, w_k, w_v) as in ``one_head``, w_o (D, D), b_o (D,), and a mask (T, S), bool,
-    True = may attend, with a True in each row. It returns the output, (B, T, D), and the weights
-    of each head, (B, H, T, S).
+    ``function(heads, cards)`` returns what a layer with so many heads must lose at least, where the
+    numbers on the cards have variance 1.
     """
-    query, key, value, heads, w_o, b_o = _inputs()
-    allowed = torch.ones(T, S).tril().bool()
-    projected = [_project(query, key, value, head) for head in heads]
-    q, k, v = (torch.stack(parts, dim=1) for parts in zip(*projected, strict=True))  # (B, H, …)
-    weights = soft(q @ k.mT / D_HEAD**0.5, allowed)  # (B, H, T, S)
-    mistakes: dict[str, Any] = {
-        "the weights are averaged over the heads; keep them apart, (B, H, T, S).": weights.mean(1),
-        "the axis of the heads should come second, (B, H, T, S).": weights.transpose(0, 1),
-    }
-    mistakes |= wrong_orders(weights, 1) | wrong_attention(q, k, None, allowed, width=D)
-    scores = q @ k.mT / D_HEAD**0.5
-    added = "the mask of True and False is added to the scores, as 1 and 0; fill with -inf."
-    mistakes[added] = soft(scores + allowed)
-    late = "minus infinity is filled in after the softmax; it should be before."
-    mistakes[late] = soft(scores).masked_fill(~allowed, -math.inf)
-    outputs = list((weights @ v).unbind(1))  # H times (B, T, D_head)
-    of_output = _wrong_outputs(outputs, w_o, b_o)
-    of_output[VALUES_0] = torch.cat(list((weights @ v[:, :1]).unbind(1)), dim=-1) @ w_o + b_o
-    wrong = {said: (of_output.get(said), mistakes.get(said)) for said in mistakes | of_output}
-    right = torch.cat(outputs, dim=-1) @ w_o + b_o, weights
-    given, what = (query, key, value, heads, w_o, b_o, allowed), ("the output", "the tensor of weights")
-    yield Case(given, right, wrong, what, "two things: the output and the weights", order=(1, 0))
+    for heads, cards in ((1, 2), (1, 3), (2, 3), (3, 3), (2, 5), (4, 2)):
+        wrong = {
+            "half is lost where one head brings one card of two; count heads and cards.": 0.5,
+            "this is the share that arrives; the error is the share that is lost.": min(1, heads / cards),
+            "this is what one head loses; each further head brings one more card.": 1 - 1 / cards,
+            "this is what each card is worth; count the cards that do not arrive.": 1 / cards,
+            "with more heads than cards nothing is lost, and no error is below zero.": 1 - heads / cards,
+        }
+        form = f"with heads = {heads} and cards = {cards} the least error is {{right:.2f}}, not {{got:.4g}}."
+        yield Case((heads, cards), max(0, 1 - heads / cards), wrong, "what you return", form=form)
 
 
 def _counted_wrongly(function: Code, fault: FaultError) -> FaultError:
@@ -132,17 +108,6 @@ def _counted_wrongly(function: Code, fault: FaultError) -> FaultError:
     return FaultError(
         "w_o is cut into pieces of the wrong size. There are H pieces, and each has D_head rows: w_o.split(D_head), or w_o.chunk(H)."
     )
-
-
-def _inputs() -> tuple[Tensor, Tensor, Tensor, list[tuple[Tensor, ...]], Tensor, Tensor]:
-    """Query, key, value, the projections of each head, the last projection and its bias."""
-    draw = normal(4)
-    heads = [tuple(draw(width, D_HEAD) for width in (D, KDIM, VDIM)) for _ in range(H)]
-    return draw(B, T, D), draw(B, S, KDIM), draw(B, S, VDIM), heads, draw(D, D), draw(D)
-
-
-def _project(query: Tensor, key: Tensor, value: Tensor, head: tuple[Tensor, ...]) -> list[Tensor]:
-    return [x @ w for x, w in zip((query, key, value), head, strict=True)]
 
 
 def _matrices(result: Any) -> tuple[list[tuple[Tensor, Tensor, Tensor]], Tensor]:
@@ -166,20 +131,3 @@ def _matrices(result: Any) -> tuple[list[tuple[Tensor, Tensor, Tensor]], Tensor]
     if tuple(w_o.shape) != (joined, 12):
         raise FaultError(f"w_o has shape {tuple(w_o.shape)}; expected ({joined}, 12).")
     return triples, w_o.detach()
-
-
-def _wrong_outputs(outputs: list[Tensor], w_o: Tensor, b_o: Tensor) -> dict[str, Tensor]:
-    """Mistakes on the way from the heads, H times (B, T, D_head), to the output (B, T, D)."""
-    joined = torch.cat(outputs, dim=-1)
-    mixed = {
-        STRIDED: torch.stack(outputs, -1).flatten(2),
-        UNSWAPPED: torch.stack(outputs).reshape(B, T, D),
-    } | wrong_orders(torch.stack(outputs), 0, lambda heads: torch.cat(heads.unbind(), dim=-1))
-    block = w_o[: outputs[0].shape[-1]]
-    return wrong_projections(joined, w_o, b_o) | {
-        "the last projection is missing; only its bias is added.": joined + b_o,
-        "the last head is joined with itself; join all heads.": torch.cat(outputs[-1:] * len(outputs), dim=-1) @ w_o + b_o,
-        "every head goes through the rows of head 0 of w_o.": sum(o @ block for o in outputs) + b_o,
-        "the bias b_o is added for each head; add it once.": joined @ w_o + H * b_o,
-        **{said: wrong @ w_o + b_o for said, wrong in mixed.items()},
-    }

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from utils.attention import MultiHeadAttention
@@ -85,23 +84,3 @@ class EncoderBlock(nn.Module):
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         return self._after(x, self.ff(self._before(x, self.ff_norm)), self.ff_norm)
-
-
-class GELUNetwork(nn.Module):
-    """The network on each token that GPT-2 has: two matrices, and a GELU between them.
-
-    Parameters
-    ----------
-    embed_dim, hidden_dim : int, D and the width inside
-
-    Source: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units (GELUs)".
-    """
-
-    def __init__(self, embed_dim: int, hidden_dim: int) -> None:
-        super().__init__()
-        self.up_proj = nn.Linear(embed_dim, hidden_dim)
-        self.down_proj = nn.Linear(hidden_dim, embed_dim)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, T, D)."""
-        return self.down_proj(F.gelu(self.up_proj(x)))

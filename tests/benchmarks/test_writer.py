@@ -1,4 +1,4 @@
-"""The writer and the heads: their training goes on after a stop; what is kept is as it says."""
+"""The writer: its training goes on after a stop; what is kept is as it says."""
 
 import json
 import math
@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from benchmarks import __main__ as command
-from benchmarks import heads, writer
+from benchmarks import writer
 from benchmarks.compression import join_texts
-from chapters.ch03_gap_filler import load_gap_filler
 from chapters.ch18_copies import longest_copies
 from chapters.ch18_training import language_nats
 from chapters.ch18_writer import load_writer
@@ -26,7 +25,6 @@ TEXTS = {
     for name, count, most in (("train", 5, 7), ("validation", 2, 3))
 }
 SETTINGS = writer.SETTINGS | writer.QUICK | {"dropout": 0.1, "length": 64}
-HEADS = heads.SETTINGS | heads.QUICK
 
 
 @pytest.fixture(autouse=True)
@@ -117,46 +115,3 @@ def test_the_command_trains_once_and_keeps_what_was_measured(tmp_path, capsys):
     command.main(call)
     assert "finished training" in capsys.readouterr().out
     assert file.read_bytes() == first
-
-
-def test_the_heads_that_are_kept_are_those_that_were_measured(tmp_path, capsys):
-    command.main(["heads", "--quick", "--folder", str(tmp_path)])
-    assert f"Written: {tmp_path / '03-heads.safetensors'}" in capsys.readouterr().out
-    kept = load_gap_filler(tmp_path)
-    model, found = heads.train(TEXTS, HEADS)
-    for name, value in model.state_dict().items():
-        assert torch.equal(value, kept.model.state_dict()[name]), "the same twice"
-    recipe = json.loads((tmp_path / "03-heads.json").read_text(encoding="utf-8"))
-    assert recipe["command"] == "python -m benchmarks heads"
-    ids = kept.vocabulary.encode_all(heads.sentences(TEXTS["validation"]))
-    again = heads.measure(kept.model, ids, HEADS)["looks_at"]
-    assert again == found["looks_at"] == recipe["looks_at"]
-    with torch.no_grad():  # without a query a head looks evenly at all
-        for parameter in model.mha.q_proj.parameters():
-            parameter.zero_()
-    others = HEADS["length"] - 1
-    for looks in heads.measure(model, ids, HEADS)["looks_at"]:
-        assert [*looks] == [*heads.PLACES]
-        assert looks["the token before"] == pytest.approx(1 / others)
-        assert looks["two tokens on either side"] == pytest.approx(4 / others)
-        assert looks[heads.SAME] >= 1 / others
-
-
-def test_sentences_are_english_and_stand_once():
-    text = (
-        "Return the mean of all values,\nweighted or not. Parameters: x.\n\n"
-        "Parameters\n----------\nx : array\n    Its `mean` is what this function gives back.\n\n"
-        ">>> x = [1, 2]\n\nReturn the mean of all values, weighted or not."
-    )
-    assert heads.sentences([text]) == [" return the mean of all values, weighted or not."]
-    assert len(heads.sentences(TEXTS["train"], 3)) == 3
-
-
-def test_a_head_is_called_after_the_narrowest_place_that_has_half():
-    names = ("the token before", "the token after", "both neighbours")
-    for shares, called in (
-        ((0.6, 0.1, 0.9), ("the token before", 0.6)),
-        ((0.3, 0.4, 0.7), ("both neighbours", 0.7)),
-        ((0.2, 0.1, 0.3), ("both neighbours", 0.3)),
-    ):
-        assert heads.call(dict(zip(names, shares, strict=True))) == called

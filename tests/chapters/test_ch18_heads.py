@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from benchmarks.looks import at_offset, same_token
 from chapters.ch18_heads import prefix_matching, previous_token
 
 B, H, n = 2, 3, 4
@@ -19,23 +18,9 @@ def weights_at(offset):
     return weights
 
 
-def test_a_head_that_looks_so_far_away_scores_one():
-    for offset in (-2, -1, 0, 1, 3):
-        found = at_offset(weights_at(offset), offset)
-        assert found.tolist() == pytest.approx([1 / T, 1, 1 / T])
+def test_a_head_that_looks_at_the_token_before_scores_one():
     assert previous_token(weights_at(-1)).tolist() == pytest.approx([1 / T, 1, 1 / T])
     assert previous_token(weights_at(-2))[1] == pytest.approx(1 / (T - 1)), "query 1 looks at key 0"
-
-
-def test_only_tokens_that_stand_twice_ask_for_their_like():
-    ids = torch.tensor([[1, 2, 1, 3, 4, 5, 6, 7], [9, 1, 2, 3, 9, 4, 5, 9]])
-    weights = torch.full((B, H, T, T), 1 / T)
-    weights[0, 1, [0, 2]] = torch.eye(T)[[2, 0]]
-    weights[1, 1, [0, 4, 7]] = torch.eye(T)[[4, 7, 1]]  # the last looks elsewhere
-    expected = (2 * 1 / T + 3 * 2 / T) / 5
-    assert same_token(weights, ids).tolist() == pytest.approx([expected, 4 / 5, expected])
-    with pytest.raises(ValueError, match="stands twice"):
-        same_token(weights, torch.arange(T).expand(B, T))
 
 
 def test_a_head_that_looks_behind_the_first_copy_scores_one_in_the_mean_over_texts():
@@ -47,14 +32,10 @@ def test_a_head_that_looks_behind_the_first_copy_scores_one_in_the_mean_over_tex
 
 
 def test_weights_that_cannot_be_scored_are_refused():
-    ids = torch.zeros(B, T)
-    measures = (lambda w: at_offset(w, 0), lambda w: same_token(w, ids))
     for shape in ((H, T, T), (B, H, T, T + 2), (B, H, 1, 1)):
-        for measure in (previous_token, prefix_matching, *measures):
+        for measure in (previous_token, prefix_matching):
             with pytest.raises(ValueError, match="expected"):
                 measure(torch.rand(shape))
     for count in (2, 5):
         with pytest.raises(ValueError, match="half"):
             prefix_matching(torch.rand(B, H, count, count))
-    with pytest.raises(ValueError, match="none is 8 places"):
-        at_offset(weights_at(0), T)

@@ -7,10 +7,9 @@ import torch
 from torch import nn
 
 from chapters.ch18_llama import llama_weights, to_llama
-from chapters.ch18_model import LanguageModel, SwiGLU
+from chapters.ch18_model import GELUNetwork, LanguageModel, SwiGLU
 from chapters.ch18_sampling import write
 from utils.attention import causal_mask
-from utils.blocks import GELUNetwork
 
 V, B, T = 37, 3, 12
 GPT_PARTS = {"make_norm": nn.LayerNorm, "make_network": GELUNetwork}

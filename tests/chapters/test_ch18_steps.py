@@ -7,9 +7,8 @@ import torch
 from torch import nn
 
 from chapters.ch16_adapters import add_adapters
-from chapters.ch18_model import LanguageModel
+from chapters.ch18_model import GELUNetwork, LanguageModel
 from chapters.ch18_steps import FastSteps
-from utils.blocks import GELUNetwork
 from utils.costs import count
 
 V, B, T = 37, 3, 9

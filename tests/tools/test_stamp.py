@@ -57,7 +57,7 @@ def stale_after(copied):
         path.unlink() if text is None else path.write_text(text, encoding="utf-8")
 
 
-MASKS, SHOWN = "utils/attention.py", "chapters/live/heads.py"
+MASKS, SHOWN = "utils/attention.py", "chapters/live/mask.py"
 
 LOOP = "book/_static/drawings/loop.svg"
 
@@ -69,8 +69,8 @@ LOOP = "book/_static/drawings/loop.svg"
         pytest.param(MASKS, "not the padding", "not the filling", set(), id="docstring"),
         pytest.param(MASKS, "import torch\n", "import torch  # it\n", set(), id="comment"),
         pytest.param("utils/new.py", "", "def new():\n    return 1\n", set(), id="module"),
-        pytest.param("chapters/live/heads.js", "1", "2", {"03"}, id="script"),
-        pytest.param(SHOWN, "draw_heads(tokens", "draw_heads(1 * tokens", {"03"}, id="live figure"),
+        pytest.param("chapters/live/mask.js", "1", "2", {"05"}, id="script"),
+        pytest.param(SHOWN, "places < length", "places < 1 * length", {"05"}, id="live figure"),
         pytest.param(LOOP, "head 0", "head 1", {"03"}, id="drawing"),
         pytest.param("exercises/ch04.py", "split(x, H)", "split(x, 1 * H)", {"04"}, id="exercise"),
         pytest.param(

@@ -8,10 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from chapters.ch18_model import LanguageModel
+from chapters.ch18_model import GELUNetwork, LanguageModel
 from chapters.live.writer import live_writer, weights_script
 from tools.problems import LEGIBLE, smallest_text
-from utils.blocks import GELUNetwork
 from utils.byte_pairs import BytePairs
 
 

@@ -38,27 +38,6 @@ def split_by_heads(outputs, w_o):
     return torch.stack([o @ block for o, block in zip(outputs, blocks, strict=True)])
 
 
-def loop(query, key, value, heads, w_o, b_o, allowed, size=None, axis=-1, put=1):
-    outputs, all_weights = [], []
-    for w_q, w_k, w_v in heads:
-        q, k, v = query @ w_q, key @ w_k, value @ w_v
-        scores = q @ k.transpose(1, 2) / (size or q.shape[-1]) ** 0.5
-        weights = scores.masked_fill(~allowed, float("-inf")).softmax(axis)
-        outputs.append(weights @ v)
-        all_weights.append(weights)
-    return torch.cat(outputs, dim=-1) @ w_o + b_o, torch.stack(all_weights, dim=put)
-
-
-def changed(output=lambda o: o, weights=lambda w: w, before=lambda *given: given):
-    """The loop with a fault in its input, its output or its weights."""
-
-    def wrong(*given):
-        first, second = loop(*before(*given))
-        return output(first), weights(second)
-
-    return wrong
-
-
 RIGHT = {
     ch03.couriers: [by_hand, in_another_basis],
     ch03.contributions_of_heads: [contribute],
@@ -94,8 +73,5 @@ WRONG = {
         (lambda o, w: contribute(o, w.T), "columns of w_o"),
         (lambda o, w: contribute(o, torch.cat(w.split(2)[::-1])), "reverse order"),
         (lambda o, w: torch.stack([x @ w[h::3] for h, x in enumerate(o)]), "every H-th"),
-    ],
-    ch03.loop_over_heads: [
-        (changed(output=lambda o: o * float("nan")), "48 entries that are NaN"),
     ],
 }
