@@ -28,8 +28,8 @@ WRONG = {
     ch01.stuck_starts: [
         (["A", "B", "D"], "A learns"),
         (["B", "C", "D"], "C learns"),
-        (["D"], "Can two keys part"),
-        (["B"], "so far away"),
+        (["D"], "Can two equal keys"),
+        (["B"], "Whose border"),
         (["b"], "a list of letters"),
     ],
 }
