@@ -10,10 +10,10 @@ from exercises.exercise import Case, Cases, FaultError, Wrong, exercise, hint, n
 from exercises.mistakes import soft, wrong_attention
 
 MISFITS = "RuntimeError", "IndexError", "ValueError"
-LOST_AXIS = "A maximum or a sum along dim loses that axis, and then no longer fits the scores; keep it, by keepdim=True."
+LOST_AXIS = "(A maximum or a sum along dim loses that axis, and then no longer fits the scores; keep it, by keepdim=True.)"
 PAIR = "(scores.max(dim, keepdim=True) gives a pair, the maxima and their places; take its .values, or use amax)."
-OTHER_AXES = "If it is the product of query and key: only the last two axes of the key change places, "
-OTHER_AXES += "key.transpose(-2, -1), however many there are in front."
+OTHER_AXES = "(If it is the product of query and key: only the last two axes of the key change places, "
+OTHER_AXES += "key.transpose(-2, -1), however many there are in front.)"
 
 
 class _Softmaxes(TorchDispatchMode):
@@ -60,6 +60,11 @@ def softmax() -> Cases:
             yield Case((large, -1), right, wrong, "the softmax of large scores")
         if watched.called:
             raise FaultError("the weights are right, but PyTorch's softmax made them; write it with exp and sum.")
+        apart = torch.tensor([[0.0, 200.0], [300.0, 0.0], [0.0, 120.0]])
+        said = "it subtracts {} of each row, and a score far above that still overflows; subtract the row's maximum."
+        taken = {"the mean": apart.mean(-1, True), "the minimum": apart.amin(-1, True), "the first entry": apart[:, :1]}
+        wrong = {said.format(name): _naive(apart - less) for name, less in taken.items()}
+        yield Case((apart, -1), apart.softmax(-1), wrong, "the softmax of scores far apart")
 
 
 @exercise
@@ -68,15 +73,16 @@ def scaled_dot_product() -> Cases:
 
     It is the output, (..., T, D_value), and the weights, (..., T, S); any number of axes stands in front.
     """
-    query, key, value = (normal(i)(2, 3, *shape) for i, shape in enumerate([(4, 8), (5, 8), (5, 6)]))  # (B, H, ...)
-    weights = soft(scores := (dots := query @ key.mT) / 8**0.5)
+    query, key, value = (normal(i)(2, 3, *shape) for i, shape in enumerate([(4, 6), (5, 6), (5, 7)]))  # (B, H, ...)
+    weights = soft(scores := (dots := query @ key.mT) / 6**0.5)
     of_weights = wrong_attention(query, key) | {
-        "it takes the root of D_value; take that of D_head.": soft(dots / 6**0.5),
+        "it takes the root of D_value; take that of D_head.": soft(dots / 7**0.5),
         "it takes the root of S, how many keys there are; take that of D_head.": soft(dots / 5**0.5),
         "it takes the root of T, how many queries there are; take that of D_head.": soft(dots / 2),
         "it takes the root of an axis in front; the size of a query is its last, shape[-1].": soft(dots / 3**0.5),
         "it takes the root of len(query), the first axis; the size of a query is its last.": soft(dots / 2**0.5),
-        "it multiplies by the root of D_head; divide by it.": soft(dots * 8**0.5),
+        "it multiplies by the root of D_head; divide by it.": soft(dots * 6**0.5),
+        "it divides by 8, the root of 64; here a query has 6 numbers: take the root of its last axis.": soft(dots / 8),
     }
     first: Wrong = {said: (None, wrong) for said, wrong in of_weights.items()}
     first["the output comes first, then the weights."] = weights, weights @ value
@@ -87,7 +93,7 @@ def scaled_dot_product() -> Cases:
         (" of 2-d tensors", query[0, 0], key[0, 0], value[0, 0], {}),
         (" of large queries", 1000 * query, key, value, large),
     ):
-        right = soft(q @ k.mT / 8**0.5)
+        right = soft(q @ k.mT / 6**0.5)
         what, parts = (f"the output{of}", f"the tensor of weights{of}"), "two tensors: the output and the weights"
         with hint(OTHER_AXES, *MISFITS):
             yield Case((q, k, v), (right @ v, right), wrong, what, parts, order=(1, 0))
