@@ -1,6 +1,6 @@
-"""Checks of chapter 8: heads without a word or at their mean, and what a token adds.
+"""Checks of chapter 8: heads without a word, a predicted correlation, and what a token adds.
 
-Shapes: B texts, S tokens, H heads, D = ``out_proj``'s width; D_head differs from D / H on purpose.
+Shapes: S tokens, H heads, D = ``out_proj``'s width; D_head differs from D / H on purpose.
 """
 
 from typing import Any
@@ -8,12 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, exercise, hint, normal
+from exercises.exercise import Case, Cases, FaultError, as_number, check, exercise, hint, normal
 
-B, S, H, D_HEAD, D = 4, 6, 3, 2, 7
-HEAD = 1  # the one that is taken out
+S, H, D_HEAD, D = 6, 3, 2, 7
 KEEP_AXIS = "A sum over the tokens is (H,); with keepdim=True it is (H, 1), and divides (H, S) row by row."
-OVER_TEXTS = "The mean runs over the texts, the first axis: that of heads[:, h] is (D_head,), and stands in for the head in every text."
 UNCHANGED = "the input was changed as well; work on a copy, such as x.clone()."
 ALL_NUMBERS = "A weight (H, S) multiplies all D numbers of a vector (H, S, D): give it a last axis, unsqueeze(-1)."
 
@@ -66,45 +64,21 @@ def without_word() -> Cases:
         yield Case((weights, values, gone), mix(kept) / left, mistakes, "the result", kept=UNCHANGED)
 
 
-@exercise
-def ablate_to_mean() -> Cases:
-    """Check ``function(heads, h)``: head ``h`` replaced by its mean over the texts.
-
-    ``heads`` is (B, H, D_head) and must stay as it is; the result has its shape.
-    """
-    heads = normal(0)(B, H, D_HEAD)
-
-    def replaced(by: Any, where: Any = (slice(None), HEAD)) -> Tensor:
-        result = heads.clone()
-        result[where] = by
-        return result
-
-    means = heads.mean(dim=0)  # (H, D_head)
-    mistakes = {
-        "nothing was replaced.": heads,
-        "the head was set to zero; put its mean in its place.": replaced(0.0),
-        "the mean runs over the heads too; it should be this head's own, for each of its numbers.": replaced(heads.mean(dim=(0, 1))),
-        "the mean runs over the numbers of the head; it should run over the texts.": replaced(heads[:, HEAD].mean(dim=-1, keepdim=True)),
-        "one mean stands for all numbers of the head; each has its own.": replaced(heads[:, HEAD].mean()),
-        "the mean runs over the heads; it should run over the texts.": replaced(heads.mean(dim=1)),
-        "this is the sum over the texts; the mean was asked for.": replaced(heads.sum(0)[HEAD]),
-        "all heads were replaced; only head h should be.": means.expand(B, H, D_HEAD),
-        "all other heads were replaced; only head h should be.": means.where((torch.arange(H) != HEAD)[:, None], heads),
-        "a text was replaced, not a head: the heads stand on the second axis.": replaced(means, HEAD),
-        "a text was overwritten by the head's mean: the heads stand on the second axis, changed[:, h].": replaced(means[HEAD], HEAD),
-        "text h was overwritten by the mean of its own heads: the heads stand on the second axis, heads[:, h].": replaced(
-            heads[HEAD].mean(dim=0), HEAD
-        ),
-        "number h of every head was replaced: the heads stand on the second axis, not on the last.": replaced(
-            heads[:, :, HEAD].mean(dim=0), (slice(None), slice(None), HEAD)
-        ),
-        "heads are counted from 0; this replaced the one before.": replaced(means[HEAD - 1], (slice(None), HEAD - 1)),
-        "this is the head's mean alone; return all heads, (B, H, D_head).": means[HEAD],
-        "the mean was taken away from the head; put it in the head's place.": replaced(heads[:, HEAD] - means[HEAD]),
-        "the head was cut out; keep the shape.": heads[:, [h for h in range(H) if h != HEAD]],
-    }
-    with hint(OVER_TEXTS):
-        yield Case((heads, HEAD), replaced(means[HEAD]), mistakes, "the result", kept=UNCHANGED)
+@check
+def steeper(predicted: Any) -> None:
+    """Check a predicted rank correlation: untrained models, their scores times 4."""
+    number = as_number(predicted, "your prediction")
+    if not -1 <= number <= 1:
+        raise FaultError("a rank correlation lies between -1 and 1.")
+    if number <= 0.5:
+        raise FaultError(
+            "nothing was learnt, and yet the weight is a factor of the effect, whatever the head looks at. What becomes of "
+            "their orders when this factor is more uneven?"
+        )
+    if number < 0.72:
+        raise FaultError("with scores that spread less it is as high already; the more uneven the weights, the more they decide.")
+    if number > 0.96:
+        raise FaultError("the other factor still differs from token to token, so the two orders are not the same.")
 
 
 @exercise
