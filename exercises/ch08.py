@@ -1,14 +1,12 @@
-"""Checks of chapter 8: heads without a word, a predicted correlation, and what a token adds.
+"""Checks of chapter 8: heads without a word, and what a token adds.
 
 Shapes: S tokens, H heads, D = ``out_proj``'s width; D_head differs from D / H on purpose.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, FaultError, as_number, check, exercise, hint, normal
+from exercises.exercise import Case, Cases, exercise, hint, normal
 
 S, H, D_HEAD, D = 6, 3, 2, 7
 KEEP_AXIS = "A sum over the tokens is (H,); with keepdim=True it is (H, 1), and divides (H, S) row by row."
@@ -62,23 +60,6 @@ def without_word() -> Cases:
     }
     with hint(KEEP_AXIS):
         yield Case((weights, values, gone), mix(kept) / left, mistakes, "the result", kept=UNCHANGED)
-
-
-@check
-def steeper(predicted: Any) -> None:
-    """Check a predicted rank correlation: untrained models, their scores times 4."""
-    number = as_number(predicted, "your prediction")
-    if not -1 <= number <= 1:
-        raise FaultError("a rank correlation lies between -1 and 1.")
-    if number <= 0.5:
-        raise FaultError(
-            "nothing was learnt, and yet the weight is a factor of the effect, whatever the head looks at. What becomes of "
-            "their orders when this factor is more uneven?"
-        )
-    if number < 0.72:
-        raise FaultError("with scores that spread less it is as high already; the more uneven the weights, the more they decide.")
-    if number > 0.96:
-        raise FaultError("the other factor still differs from token to token, so the two orders are not the same.")
 
 
 @exercise
