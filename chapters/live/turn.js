@@ -31,7 +31,7 @@ function turn(stage, { query, key, places, furthest }) {
   });
   const shown = Math.min(half, 2); // the other clocks hardly move
   const slower = half > shown ? ` The other ${half - shown} pairs turn more slowly.` : "";
-  const says = `Rotary: a hand is a pair of numbers, turned by the place; shaded is the angle between.${slower}`;
+  const says = `Rotary: each hand is a pair of numbers, turned by the place; shaded is the angle between.${slower}`;
   pane.append(legend, make("p", { textContent: says }));
   const wide = 320 / shown;
   const r = 58;

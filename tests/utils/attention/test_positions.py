@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 
-from chapters.ch06_learned import LearnedPositionalEncoding
 from utils.positions import (
     ALiBi,
     RotaryPositionalEncoding,
@@ -13,10 +12,7 @@ from utils.positions import (
     alibi_slopes,
 )
 
-BEFORE = {
-    "sinusoidal": lambda: SinusoidalPositionalEncoding(8),
-    "learned": lambda: LearnedPositionalEncoding(12, 8),
-}
+BEFORE = {"sinusoidal": lambda: SinusoidalPositionalEncoding(8)}
 INSIDE = {"rotary": lambda: RotaryPositionalEncoding(4), "ALiBi": lambda: ALiBi(2)}
 EVERY_KIND = BEFORE | INSIDE
 
@@ -54,8 +50,8 @@ def test_dtype_and_device_are_those_of_the_input(kind):
     for dtype in (torch.float64, torch.bfloat16, torch.float16):
         assert all(y.dtype == dtype for y in apply(kind, torch.randn(2, 5, 8, dtype=dtype)))
     assert all(y.device.type == "meta" for y in apply(kind, torch.randn(2, 5, 8, device="meta")))
-    if kind != "learned":  # nothing can be left behind on another device
-        assert not [*EVERY_KIND[kind]().parameters(), *EVERY_KIND[kind]().buffers()]
+    # Nothing can be left behind on another device.
+    assert not [*EVERY_KIND[kind]().parameters(), *EVERY_KIND[kind]().buffers()]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -66,17 +62,6 @@ def test_half_precision_is_rounded_late(dtype):
     rotary, ones = RotaryPositionalEncoding(4), torch.ones(3000, 4)
     rounded = rotary.rotate(ones.to(dtype)).float()
     torch.testing.assert_close(rounded, rotary.rotate(ones), atol=0.02, rtol=0)
-
-
-def test_learned_adds_the_rows_of_its_table_and_trains_them():
-    encoding, x = LearnedPositionalEncoding(6, 4), torch.randn(2, 3, 4)
-    torch.testing.assert_close(encoding(x), x + encoding.embedding.weight[:3])
-    encoding(x).sum().backward()
-    assert encoding.embedding.weight.grad.tolist() == [[2.0] * 4] * 3 + [[0.0] * 4] * 3
-    for scale in (1, 0.1):
-        given = {} if scale == 1 else {"scale": scale}
-        weight = LearnedPositionalEncoding(200, 100, **given).embedding.weight
-        assert weight.std().item() == pytest.approx(scale, 0.05)
 
 
 @pytest.mark.parametrize("width", [2, 6])

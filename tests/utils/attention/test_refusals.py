@@ -8,7 +8,6 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention.bias import causal_lower_right
 
-from chapters.ch06_learned import LearnedPositionalEncoding
 from chapters.ch13_ring import ring_attention
 from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from utils.attention import (
@@ -242,14 +241,11 @@ REFUSED = {
     ],
     # Positions.
     "embed_dim": [lambda: SinusoidalPositionalEncoding(0)],
-    "sizes": [lambda: LearnedPositionalEncoding(0, 4), lambda: LearnedPositionalEncoding(4, 0)],
     "even": [lambda: RotaryPositionalEncoding(5), lambda: RotaryPositionalEncoding(0)],
     "num_heads": [lambda: ALiBi(0)],
-    "5 tokens": [lambda: LearnedPositionalEncoding(4, 8)(ONES)],
     "shape": [
         lambda: SinusoidalPositionalEncoding(8)(ONES[..., :1]),
         lambda: SinusoidalPositionalEncoding(8)(ONES[0, 0]),
-        lambda: LearnedPositionalEncoding(9, 8)(ONES[..., :1]),
         lambda: RotaryPositionalEncoding(4).rotate(ONES),
     ],
     "heads": [lambda: ALiBi(2)(*torch.ones(2, 1, 3, 4, 5), None)],
