@@ -31,11 +31,11 @@ with says("so that all clocks have the same 16 frequencies."):
 
 with says("At 32 words, as in training, all three are right nearly always."):
     claim(min(share(reader, 32) for reader in readers.values()), at_least=0.95)
-with says("At 32 words all three are right nearly always; at 256 those with clocks get half"):
+with says("At 32 words all three are right nearly always; at 256 those with clocks are right half"):
     claim(found["at 32"].min(), at_least=0.95)
     for kind in ("sinusoidal", "rotary"):
         claim(means.loc[kind, "at 256"], 0.4, 0.56)
-with says("as a coin would (0.47 and 0.48), and ALiBi gets 0.71."):
+with says("as a coin would be (0.47 and 0.48), and ALiBi 0.71."):
     claim(means.loc["sinusoidal", "at 256"], 0.465, 0.475)
     claim(means.loc["rotary", "at 256"], 0.475, 0.485)
     claim(means.loc["ALiBi", "at 256"], 0.705, 0.715)
@@ -66,7 +66,7 @@ with says("But more than 100 words away another band appears"):
 with says("It is short-sighted: two far words both get next to nothing."):
     claim(row("ALiBi", slice(0, 155)), at_most=0.01)
 
-with says("and no step of training, all three get 0.98 to 1.00 of the answers at 256 words"):
+with says("and no step of training, all three are right 0.98 to 1.00 of the time at 256 words"):
     claim(found["slowed"].min(), at_least=0.975)
 with says("nearer than any in training, and in these runs fewer are told apart."):
     claim((found["at 32, adjacent"] - found["slowed, adjacent"]).min(), at_least=0.005)
@@ -78,7 +78,13 @@ with says("and each word gets the same answer as before, while the right answer 
         gap = (mirror(ids.flip(1)).flip(1) - mirror(ids)).abs().max()
     Reader.causal = True
     claim(gap, at_most=1e-5)
-with says("Rotary knows on which side a key stands."):
+with says(
+    "0.5, but for the luck of 200 texts. Rotary knows on which side a key stands, and gets 0.99."
+):
     Reader.causal = False
-    claim(share(reader, 32, ask_all=True), at_least=0.9)  # the last one trained
+    told = {
+        kind: share(train(kind, ask_all=True), 32, ask_all=True) for kind in ("ALiBi", "rotary")
+    }
     Reader.causal = True
+    claim(told["ALiBi"], 0.4, 0.6)
+    claim(told["rotary"], at_least=0.97)
