@@ -87,8 +87,6 @@ def _say_before(element: etree._Element, words: str | None) -> None:
 
 def tidy(body: etree._Element) -> None:
     """Leave in a page what XHTML knows and paper can show."""
-    for view in [e for e in body.iter(f"{X}div") if "head-view" in classes(e)]:
-        _one_head(view)
     _drop_all(e for e in body.iter(etree.Comment, etree.ProcessingInstruction))
     _drop_all(body.iter(*(X + tag for tag in GONE)))
     _drop_all(e for e in body.iter(etree.Element) if classes(e) & GONE_CLASSES)
@@ -170,23 +168,3 @@ def _parameters(names: etree._Element) -> None:
         names.set("class", "parameters")
         for child in names:
             child.tag = f"{X}div"
-
-
-def _one_head(view: etree._Element) -> None:
-    """Leave the head that the view opens on, and say which it is."""
-    inputs = list(view.iter(f"{X}input"))
-    chosen = next((e for e in inputs if e.get("checked") is not None), None)
-    if chosen is None:
-        return
-    number = next(iter(classes(chosen))).removeprefix("c")
-    for layer in [e for e in view.iter(f"{SVG}g") if "layer" in classes(e)]:
-        if f"h{number}" not in classes(layer):
-            drop(layer)
-        else:
-            layer.attrib.pop("display", None)
-    label = text(chosen.getparent())
-    note = etree.Element(f"{X}p", {"class": "chosen"})
-    note.text = f"Head: {label}. The page on the web shows the others too."
-    form = next(view.iter(f"{X}form"), None)
-    if form is not None:
-        form.addprevious(note)

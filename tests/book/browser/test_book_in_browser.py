@@ -71,8 +71,8 @@ TOO_WIDE = r"""() => {
 # Of the page as it is sent: scripts add pictures of their own to what is shown.
 FIGURES = """html => {
     const page = new DOMParser().parseFromString(html, 'text/html');
-    return [...page.querySelectorAll('figure, .head-view, article svg')]
-        .filter(e => !e.parentElement.closest('figure, .head-view'))
+    return [...page.querySelectorAll('figure, article svg')]
+        .filter(e => !e.parentElement.closest('figure'))
         .reduce((sum, e) => sum + new Blob([e.outerHTML]).size, 0);
 }"""
 

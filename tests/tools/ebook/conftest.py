@@ -20,12 +20,7 @@ CHAPTER = f"""
 <div class="wide"><svg viewBox="0 0 1 1"><clipPath id="c"></clipPath>
 <g clip-path="url(#c)"><text fill="var(--fig-0,#0072b2)">wide</text></g></svg></div>
 <div class="narrow"><svg viewBox="0 0 1 1"><text>narrow</text></svg></div></figure>
-<div class="head-view"><form method="dialog"><fieldset><label><input type="radio" class="c0"> mean
-</label><label><input type="radio" class="c1" checked> 0</label></fieldset></form>
-<svg viewBox="0 0 1 1"><g class="layer h0"><text>all</text></g>
-<g class="layer h1" display="none"><text>first head</text></g></svg>
 <div class="no-print">Point at a token.</div>
-<details><summary>The strongest pairs in words</summary><ul><li>0: a to b</li></ul></details></div>
 <p class="buttons"><a href="#one">Start</a></p>
 <dl><dt>call(<dl><dd>first,</dd><dd>second</dd></dl>)</dt><dd>Calls.</dd></dl>
 <p>Formula <math><mfrac displaystyle="true"><mi>a</mi><mi>b</mi></mfrac></math>.</p>
