@@ -10,6 +10,7 @@ from exercises.mistakes import STRIDED, soft, strided, wrong_orders
 
 B, T, H, D_HEAD = 2, 4, 3, 2
 D = H * D_HEAD
+SHARE = "this is the share that arrives; the error is the share that is lost."
 
 
 @check
@@ -82,15 +83,17 @@ def contributions_of_heads(function: Code) -> None:
 
 @exercise
 def least_error() -> Cases:
-    """Check the least mean square error of a layer that is asked for several cards.
+    """Check the least mean squared error of a layer that is asked for several cards.
 
     ``function(heads, cards)`` returns what a layer with so many heads must lose at least, where the
-    numbers on the cards have variance 1.
+    numbers on the cards have variance 1 and the heads are wide enough.
     """
     for heads, cards in ((1, 2), (1, 3), (2, 3), (3, 3), (2, 5), (4, 2)):
         wrong = {
             "half is lost where one head brings one card of two; count heads and cards.": 0.5,
-            "this is the share that arrives; the error is the share that is lost.": min(1, heads / cards),
+            SHARE: heads / cards,
+            SHARE + " You have capped it rightly at 1.": min(1, heads / cards),
+            "a further head does not halve what is lost; it brings one more card.": 0.5**heads,
             "this is what one head loses; each further head brings one more card.": 1 - 1 / cards,
             "this is what each card is worth; count the cards that do not arrive.": 1 / cards,
             "with more heads than cards nothing is lost, and no error is below zero.": 1 - heads / cards,
