@@ -72,16 +72,16 @@ def causal_mask() -> Cases:
 def unmasked_training(predicted: Any) -> None:
     """Check two numbers of 500 answers, for a model trained without a mask on 0 to 30 [PAD].
 
-    The first is how many change with 30 [PAD], the second how many with 1,343.
+    The first is how many change with 30 [PAD], the second how many with 1,343. (Seeds 0 to 7 give
+    3 to 17 and 149 to 346. None at all could be: a small weight need not change an argmax.)
     """
     require_parts(predicted, 2, "two numbers: the answers that change with 30 [PAD], and with 1,343")
     few, many = (as_number(n, f"the number for {copies} [PAD]") for n, copies in zip(predicted, ("30", "1,343"), strict=True))
     if not (0 <= few <= 500 and 0 <= many <= 500):  # NaN is neither more nor less than anything
         raise FaultError("these are numbers of texts, from 0 to 500.")
     faults = {
-        "with 30 [PAD]: a softmax gives no key a weight of exactly 0, so some answers do change.": few == 0,
-        "with 30 [PAD]: the model was trained with as many, and learns to score them low.": few > 100,
-        "with 1,343 [PAD]: a score that is low enough for 30 copies is not low enough for 45 times as many.": many <= max(few, 100),
+        "with 30 [PAD]: the model was trained with as many, and learns to score them low.": few > 30,
+        "with 1,343 [PAD]: a score that is low enough for 30 copies is not low enough for 45 times as many.": many <= 100,
         "with 1,343 [PAD]: nearly all is too many; what is in the class of [PAD] anyway stays there.": many > 450,
     }
     for said, wrong in faults.items():

@@ -27,7 +27,7 @@ function mask(stage, { tokens, x, length }) {
     const one = button(name, (_, t, s) => allows(t, s) !== blocks());
     return { one, allows };
   });
-  button("turn every cell round", (one) => !one);
+  button("invert", (one) => !one);
 
   const grids = ["The mask you give", "The weights it makes"].map((caption) => {
     const { whole, body } = table(caption, ["", ...tokens]);
@@ -88,7 +88,7 @@ function mask(stage, { tokens, x, length }) {
     const said = [];
     if (empty.length)
       said.push(`Blocked everywhere: ${empty.join(", ")}. Such a row has no weights. ${output}`);
-    if (most > 0) said.push(`Padding is read: it gets ${two(most)} of the weight of a word.`);
+    if (most > 0) said.push(`Padding is read: one word puts ${two(most)} of its weight on it.`);
     if (!said.length) said.push("Each row shares a weight of 1 among the keys it may attend to.");
     told.textContent = said.join(" ");
   }

@@ -163,7 +163,7 @@ def test_masks_in_both_conventions_by_finger(open_file, file):
             assert_masks(page, mask, ~mask if convention else mask)
             assert chosen.all_inner_texts() == [name]
         buttons.get_by_role("button", name="causal", exact=True).tap()
-        buttons.get_by_role("button", name="turn every cell round").tap()
+        buttons.get_by_role("button", name="invert").tap()
         assert_masks(page, ~MASKS["causal"], MASKS["causal"] if convention else ~MASKS["causal"])
         assert chosen.count() == 0
         assert told(page, "mask").startswith("Blocked everywhere: <b>.")
