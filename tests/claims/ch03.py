@@ -9,7 +9,7 @@ with says("two heads with the same 480 parameters end below 0.001 in eight runs 
     claim(max(two), at_most=0.001)
     for H in (1, 2):
         claim(sum(p.numel() for p in trained[H, 0].parameters()) == 480)
-with says("the best multiple leaves these errors:"):
+with says("the best factor leaves these errors:"):
     two_cards = torch.randn(2, 100_000, generator=torch.Generator().manual_seed(0))
     for i in range(0, 101, 10):
         o = leaning[i] * two_cards[0] + (1 - leaning[i]) * two_cards[1]

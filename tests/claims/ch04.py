@@ -10,7 +10,7 @@ with says(
     blocked = torch.ones(5, 5).triu(1).bool()
     causal = theirs(x, x, x, attn_mask=blocked)[0]
     claim((mine(x, x, x, is_causal=True) - causal).abs().max(), at_most=1e-12)
-with says("is your class with the same names in it."):
+with says("it is your class with the same names in it"):
     claim((mine(x, text, text) - package(x, text, text)[0]).abs().max(), at_most=1e-12)
 with says("would catch all three: their numbers are off by more than 1."):
     for kind in (WrongSplit, WrongJoin, Both):

@@ -118,7 +118,7 @@ def test_kept_results_depend_on_what_leads_to_their_function():
 
 # Words of our messages that a chapter shows on purpose, and the file that says them.
 SHOWN_MESSAGES = {
-    "14": ("chapters/ch13_processes.py", ["process ", " was ended by the signal "]),
+    "13": ("chapters/ch13_processes.py", ["process ", " was ended by the signal "]),
     "15": ("utils/minilm.py", ["The weights do not fit, nothing is loaded. "]),
 }
 
