@@ -44,7 +44,7 @@ def queries_by_hand(function: Code) -> None:
 @check
 def stuck_starts(stuck: object) -> None:
     """Check which starts get stuck: letters of A (3, 3.01), B (4, 4), C (3.5, 6) and D (4.5, 9)."""
-    letters = {*map(str, stuck)} if isinstance(stuck, list | tuple | set | str) else {""}
+    letters = {str(letter).upper() for letter in stuck} if isinstance(stuck, list | tuple | set | str) else {""}
     if not letters <= {*"ABCD"}:
         raise FaultError('stuck should be a list of letters from "A" to "D".')
     wrong = {

@@ -108,6 +108,9 @@ def twin_by_adam() -> Cases:
     for D_head in (64, 100, 16):
         root = D_head**0.5
         wrong = {
+            "8 is the root of 64 alone; the function is given D_head, and has to take its root.": (8.0, 8.0),
+            "8 and 64 are the factors of plain gradient descent, and of 64 numbers alone. Use D_head, and think of Adam's steps: "
+            "they do not grow with the gradient.": (8.0, 64.0),
             "the start is the same, so the twin's first scores are too small: it divides them by the root.": (1.0, None),
             "the start is larger by D_head; the twin divides its scores by the root alone.": (float(D_head), None),
             "the start is divided by the root; the twin divides its scores already, so it must start larger.": (1 / root, None),

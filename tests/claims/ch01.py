@@ -35,9 +35,14 @@ with says("only eruptions near the border between two keys listen to both"):
     claim((durations[listens] - start.mean()).abs().max(), at_most=0.2)
 with says("The soft lookup now has one key for short eruptions and one for long ones."):
     claim(learnt["soft"][0][0], 1.2, 2.5)
-    claim(learnt["soft"][0][1], 4, 5)
+    claim(learnt["soft"][0][1], 3.8, 5)
     claim(learnt["soft"][1][0], 54, 56)
     claim(learnt["soft"][1][1], 79, 81)
+with says("A straight line would do as well here, with an error of 5.89."):
+    line = torch.stack([durations, torch.ones(272)], dim=-1)
+    fitted = line @ (torch.linalg.pinv(line) @ waits)
+    claim((fitted - waits).square().mean().sqrt(), 5.885, 5.895)
+    claim(error_of(soft, *learnt["soft"]), 5.8, 5.96)
 with says("The hard one has moved its values and left its keys alone."):
     claim(torch.equal(learnt["hard"][0], start))
     claim((learnt["hard"][1] - 70).abs().min(), at_least=0.5)
@@ -67,19 +72,24 @@ with says(
 
 below = {name: torch.tensor([(e < 7).item() for e in ended]) for name, ended in runs.items()}
 split = torch.tensor([((keys < 3.2).sum() == 1).item() for keys in starts])
-with says("ten of the hard lookup's 11 good starts happen to have one short key and one long"):
+with says("(The other way round, some get stuck.)"):
+    turned = [error_of(soft, *learn(soft, keys.flip(0))) for keys in starts[:10]]
+    claim(sum(e > 13 for e in turned), 1, 9)
+with says("ten of the hard lookup's 11 good starts happen to have one key below 3.2 minutes"):
     claim(below["hard, keys held"].sum(), 11, 11)
     claim((below["hard, keys held"] & split).sum(), 10, 10)
     claim(below["soft, keys learnt"].sum(), at_least=18)
     claim(below["soft, keys held"].sum(), at_most=15)
-with says("held at 4.25 and 5 they reach 6.24.)"):
-    shares = soft(durations, start, scale=1.0)
-    best = torch.linalg.pinv(shares) @ waits
-    claim((shares @ best - waits).square().mean().sqrt(), 6.235, 6.245)
+with says("they end below 7 minutes from all 20 starts, as the learnt ones do at 25.)"):
+    claim(below["soft, keys learnt"].all())
+    for keys in starts:
+        shares = soft(durations, keys, scale=1.0)
+        best = torch.linalg.pinv(shares) @ waits
+        claim((shares @ best - waits).square().mean().sqrt(), at_most=7)
 
 with says("Even a soft lookup may stay at 13.57 minutes"):
     for row, letter in zip(abcd, "ABCD", strict=True):
-        stays = error_of(soft, *learn(soft, row))
+        stays = error_of(soft, *learn(soft, row, (70.0, 70.0)))
         claim(stays, *((13.565, 13.575) if letter in "BD" else (0, 6)))
 with says("(No eruption lasts longer than 5.1 minutes.)"):
     claim(durations.max(), at_most=5.1)

@@ -29,6 +29,9 @@ with says("A fresh `nn.Linear` makes smaller queries and keys from such numbers"
 with says("has a spread of $\\sqrt{D_\\text{head}}$, and divided by that root a spread of 1."):
     for size in sizes:
         claim(draw(size).std() / size**0.5, 0.96, 1.04)
+with says("their difference has a spread of $\\sqrt{2} \\cdot 8 \\approx 11.3$."):
+    first, second = draw(64, N=20_000)[:, :2].unbind(-1)
+    claim((first - second).std(), 11.0, 11.6)
 
 
 def lengths(size):
@@ -45,6 +48,25 @@ with says("At the start the paper is right."):
         plain, divided = lengths(size)  # with values of their own
         claim(divided / plain, at_least=times)
 
+
+def matrix_gradients(root, seed):
+    """Of the layer that is trained: the norms of its two matrices' gradients at the start."""
+    generator = torch.Generator().manual_seed(seed)
+    w_q, w_k = (torch.randn(2, 64, 64, generator=generator) / 8).requires_grad_().unbind()
+    x = torch.randn(32, 8, 64, generator=generator)
+    v = torch.randn(32, 8, 1, generator=generator)
+    scores = (x[:, :1] @ w_q) @ (x @ w_k).transpose(-2, -1) / (8 if root else 1)
+    loss = (scores.softmax(dim=-1) @ v - v[:, :1]).square().mean()
+    return torch.stack([g.norm() for g in torch.autograd.grad(loss, (w_q, w_k))])
+
+
+with says("their gradients at the start are about six times *larger* without the root"):
+    plain, divided = (
+        torch.stack([matrix_gradients(root, seed) for seed in range(50)]).mean(dim=0)
+        for root in (False, True)
+    )
+    claim((plain / divided).min(), at_least=5)
+    claim((plain / divided).max(), at_most=7)
 with says("a layer without the root *is* a layer with it whose $W^Q$ starts"):
     claim(torch.equal(twins, runs["without the root"]))
 with says("In exact arithmetic, the two networks stay together forever."):
@@ -57,6 +79,9 @@ with says("ends lower. Eight runs of 200 steps"):
         runs[n].view(8, 8, 25).mean(dim=-1) for n in ("without the root", "with the root")
     )
     claim((first > third).float().mean(), at_least=0.95)  # as the lines show
+with says("the rate of this one matrix costs little here."):
+    claim(ends["with it, rate of w_q x 64"].mean() / ends["with the root"].mean(), at_most=2.5)
+    claim(ends["with it, rate of w_q x 64"].max(), at_most=0.5 * ends["without the root"].min())
 with says("Here the start is what hurts, and the faster rate even makes up for a part of it."):
     root, faster, start, none = (end.mean() for end in ends.values())
     claim(start / root, at_least=7)

@@ -11,7 +11,7 @@ def asks(action=(0, 3), person=(0, 0), thing=(0, 3)):
 
 RIGHT = {
     ch01.queries_by_hand: [asks(), lambda: [[0, 3], [0, 0], [0, 3]]],
-    ch01.stuck_starts: [["B", "D"], {"D", "B"}, "BD"],
+    ch01.stuck_starts: [["B", "D"], {"D", "B"}, "BD", ["b", "d"]],
 }
 WRONG = {
     ch01.queries_by_hand: [
@@ -30,6 +30,6 @@ WRONG = {
         (["B", "C", "D"], "C learns"),
         (["D"], "Can two equal keys"),
         (["B"], "Whose border"),
-        (["b"], "a list of letters"),
+        (["E"], "a list of letters"),
     ],
 }
