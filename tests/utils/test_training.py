@@ -1,14 +1,12 @@
-"""Training lowers the loss and reports it; predictions stand beside their texts."""
+"""Training lowers the loss and reports it."""
 
 import math
 
-import pandas as pd
 import pytest
 import torch
 from datasets import Dataset
 from torch import nn
 
-from chapters.ch07_predict import predict
 from utils.attention import MultiHeadAttention
 from utils.classifier import TextClassifier
 from utils.text import make_dataloader, train_tokenizer
@@ -16,7 +14,6 @@ from utils.training import collect_logits, evaluate, gradient_steps, train
 
 WORDS = {0: "red crimson scarlet ruby", 1: "blue azure navy cobalt"}
 TEXTS = [" ".join(WORDS[i % 2].split()[: 1 + i // 2 % 4]) for i in range(16)]
-NAMES = ["warm", "cold"]
 
 
 @pytest.fixture(scope="module")
@@ -161,22 +158,3 @@ def test_a_longer_gradient_is_scaled_down(max_norm, length):
         assert loss.item() == pytest.approx(-5 * length * (number - 1))
         assert not loss.requires_grad
         assert model.logits.norm().item() == pytest.approx(number * length)
-
-
-def test_a_prediction_has_a_row_for_each_text_that_depends_on_no_other(trained, tokenizer):
-    texts = ["red crimson", "blue azure", "red"]
-    table = predict(texts, trained[0], tokenizer, NAMES)
-    assert list(table.index) == texts
-    assert table.sum(axis=1).to_numpy() == pytest.approx(1.0)
-    assert list(table.idxmax(axis=1)) == ["warm", "cold", "warm"]
-    alone = predict(["ruby"], trained[0], tokenizer, NAMES)
-    among = predict(["ruby", " ".join(TEXTS)], trained[0], tokenizer, NAMES)
-    pd.testing.assert_frame_equal(alone, among[:1], rtol=1e-5)
-    texts = ["ruby " + "navy " * 20, "ruby " + "red " * 20]
-    table = predict(texts, trained[0], tokenizer, NAMES, max_length=3)
-    assert table.iloc[0].tolist() == pytest.approx(table.iloc[1].tolist()), "cut to max_length"
-    with pytest.raises(TypeError, match="in brackets"):
-        predict("ruby", trained[0], tokenizer, NAMES)
-    for texts in ([], ["ruby", " "]):
-        with pytest.raises(ValueError, match="at least one text"):
-            predict(texts, trained[0], tokenizer, NAMES)

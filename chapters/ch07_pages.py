@@ -1,0 +1,160 @@
+"""Pages of four passages, the second task of chapter 7: at which place is the topic asked for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor, nn
+
+from utils.figures import NARROW, SIZE, WIDE, DescribedFigure, box, draw_twice, text_width, write
+from utils.heads import recorded_weights
+from utils.palette import PALETTE
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from matplotlib.axes import Axes
+
+PLACES, LENGTH = 4, 20  # passages on a page, and words in a passage
+PADDING, OTHER = 0, 1  # ids; then the topics, then the words
+LEAST = 5  # times that a word stands in the texts
+
+OWN = """the bank raised its rates again as oil prices climbed and shares in the largest retailers
+fell for a third the captain scored twice before half time and her coach said an injured striker
+will probably miss the cup final ministers will vote on the new bill next week although the
+opposition says the government has not listened to anyone a free program lets people send pictures
+from one phone to another and keeps the spam out of their mail"""
+
+
+def words_in(text: str) -> list[str]:
+    """Give the words of a text in small letters."""
+    return re.findall(r"\w+", text.lower())
+
+
+class Pages:
+    """Pages made of the passages of texts.
+
+    Parameters
+    ----------
+    documents : Dataset with the columns ``text`` and ``label``, from which the words are learnt
+    num_topics : int, how many labels there are
+
+    Attributes
+    ----------
+    vocab_size : int, ids of padding, other words, topics and words
+    """
+
+    def __init__(self, documents: Dataset, num_topics: int) -> None:
+        self.num_topics, self.first = num_topics, OTHER + 1 + num_topics
+        seen = Counter(word for text in documents["text"][:] for word in words_in(text))
+        often = [word for word, times in seen.items() if times >= LEAST]
+        self.ids = {word: i for i, word in enumerate(often, start=self.first)}
+        self.vocab_size = self.first + len(often)
+        self.passages = self.cut(documents)
+
+    def encode(self, topic: int, text: str) -> Tensor:
+        """Give the ids of one page and what it is asked: (1, 1 + words)."""
+        words = [self.ids.get(word, OTHER) for word in words_in(text)]
+        return torch.tensor([[OTHER + 1 + topic, *words]])
+
+    def cut(self, documents: Dataset, openings: bool = False) -> list[Tensor]:
+        """Give the passages of each topic, (N, 20): all of its texts, or how these begin."""
+        found: list[list[Tensor]] = [[] for _ in range(self.num_topics)]
+        for text, label in zip(documents["text"][:], documents["label"][:], strict=True):
+            ids = self.encode(0, text)[0, 1:]  # (T,)
+            if len(ids) >= LENGTH:
+                found[label].append(ids[None, :LENGTH] if openings else ids.unfold(0, LENGTH, 1))
+        return [torch.cat(each) for each in found]
+
+    def draw(
+        self, n: int, generator: torch.Generator, passages: Sequence[Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Draw ``n`` pages, each asked for its four topics: ids (4 * n, 81), places (4 * n,)."""
+        order = torch.rand(n, self.num_topics, generator=generator).argsort(dim=1)
+        topics, words = order[:, :PLACES], torch.empty(n, PLACES, LENGTH, dtype=torch.long)
+        for topic, each in enumerate(passages or self.passages):
+            here = topics == topic  # (n, 4)
+            words[here] = each[torch.randint(len(each), (int(here.sum()),), generator=generator)]
+        page = words.flatten(1).repeat_interleave(PLACES, dim=0)  # (4 * n, 80)
+        asked = OTHER + 1 + topics.reshape(-1, 1)  # (4 * n, 1)
+        return torch.cat([asked, page], dim=1), torch.arange(PLACES).repeat(n)
+
+    def openings(self, documents: Dataset, n: int = 1000) -> list[tuple[Tensor, Tensor]]:
+        """Give one batch of ``n`` pages made of how these texts begin, always the same."""
+        passages = self.cut(documents, openings=True)
+        return [self.draw(n, torch.Generator().manual_seed(0), passages)]
+
+
+@torch.no_grad()
+def looked(finder: nn.Module, pages: Sequence[tuple[Tensor, Tensor]]) -> dict[str, float]:
+    """Note how often a finder is right, and the mean weight of each of four heads on the answer."""
+    (ids, places), *_ = pages
+    with recorded_weights(finder) as records:
+        right = finder(ids).argmax(dim=-1) == places  # (N,)
+    weights = records[0][0][:, :, 0, 1:].unflatten(-1, (PLACES, LENGTH)).sum(dim=-1)  # (N, H, 4)
+    asked = weights[torch.arange(len(ids)), :, places].mean(dim=0).tolist()  # H numbers
+    heads = {f"head {h}": asked[h] if h < len(asked) else 0.0 for h in range(4)}
+    return {"found": right.double().mean().item(), **heads}
+
+
+def told(pages: Pages, asked: Sequence[tuple[Tensor, Tensor]], every: int = 20) -> float:
+    """Give how often a counter is right that is told where the passages begin.
+
+    It learns the topics of single passages, every so many of them, and says the place whose passage
+    has the highest probability.
+    """
+    count = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\S+")
+    rows: list[str] = []
+    labels: list[int] = []
+    for topic, each in enumerate(pages.passages):
+        rows += [" ".join(map(str, row)) for row in each[::every].tolist()]
+        labels += [topic] * (len(rows) - len(labels))
+    linear = LogisticRegression(C=10, max_iter=1000).fit(count.fit_transform(rows), labels)
+    (ids, places), *_ = asked
+    alone = ids[::PLACES, 1:].reshape(-1, LENGTH).tolist()  # the passages of each page, once
+    shares = linear.predict_proba(count.transform([" ".join(map(str, row)) for row in alone]))
+    by_page = torch.tensor(shares).unflatten(0, (-1, 1, PLACES))  # (n, 1, 4, topics)
+    topics = (ids[:, 0] - OTHER - 1).view(-1, PLACES, 1, 1)  # (n, 4, 1, 1)
+    best = by_page.expand(-1, PLACES, -1, -1).take_along_dim(topics, dim=-1).argmax(dim=2)
+    return (best.flatten() == places).double().mean().item()
+
+
+@torch.no_grad()
+def draw_looks(
+    finders: Sequence[nn.Module], pages: Pages, topic: int, caption: str
+) -> DescribedFigure:
+    """Draw our own page for each finder: the darker a word, the more its head looks at it."""
+    words, blocks, told = OWN.split(), [], []
+    for finder in finders:
+        with recorded_weights(finder) as records:
+            place = int(finder(pages.encode(topic, OWN)).argmax())
+        weights = records[0][0][0].mean(dim=0)[0, 1:]  # (1, H, 1, 81) -> (80,)
+        share = weights.unflatten(0, (PLACES, -1)).sum(dim=1)[place].item()
+        blocks.append((f"{share:.2f} of the weight on the passage that it names", weights.tolist()))
+        top = weights.argsort(descending=True)[:5].tolist()
+        told.append(
+            f"{blocks[-1][0]}, number {place + 1}; the most on {', '.join(words[i] for i in top)}"
+        )
+
+    def draw(axes: Axes, narrow: bool) -> None:
+        x, y, right = 4.0, 0.0, 72 * (NARROW if narrow else WIDE) - 4
+        for title, weights in blocks:
+            write(axes, (4, y + 9), title, bold=True, align="left")
+            for i, (word, weight) in enumerate(zip(words, weights, strict=True)):
+                width = text_width(word, SIZE) / 1.1 + 5
+                if i % LENGTH == 0 or x + width > right:
+                    y += 24 if i % LENGTH == 0 else 19
+                    x = 4.0
+                place = x, y, x + width, y + 17
+                box(axes, place, word, colour=PALETTE[2], alpha=weight / max(weights) / 2, radius=3)
+                x += width
+            y += 36
+
+    return draw_twice(
+        draw, "Two heads on one page of four passages. " + "; ".join(told) + ".", caption
+    )

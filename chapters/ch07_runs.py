@@ -1,0 +1,73 @@
+"""What a run of chapter 7 notes of its model, and what many runs say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from scipy import stats
+from torch import Tensor, nn
+
+from utils.heads import recorded_weights
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+@torch.no_grad()
+def noted(
+    model: nn.Module, batches: Iterable[tuple[Tensor, Tensor]], lengths: Sequence[int]
+) -> dict[str, Any]:
+    """Note how often a classifier is right, and how sure it is, of the first tokens of each text.
+
+    Also how many texts there are, and which of them it gets wrong at the last of the lengths.
+    """
+    found: dict[str, Any] = {}
+    for n in lengths:
+        parts = [(model(ids[:, :n]), labels) for ids, labels in batches]
+        logits, labels = (torch.cat(part) for part in zip(*parts, strict=True))
+        sure, answer = logits.softmax(dim=-1).max(dim=-1)  # (N,)
+        right = answer == labels  # (N,)
+        found |= {f"right {n}": right.double().mean().item(), f"sure {n}": sure.mean().item()}
+    wrong = (~right).nonzero().squeeze(1).tolist()
+    return found | {"articles": len(right), "wrong": " ".join(["articles", *map(str, wrong)])}
+
+
+def right_of(rows: pd.DataFrame, **setting: Any) -> NDArray[np.float64]:
+    """Give where each run of a setting is right, of what ``noted`` gave: (runs, articles)."""
+    rows = rows[(rows[list(setting)] == pd.Series(setting)).all(axis=1)]
+    right = np.ones((len(rows), rows["articles"].iloc[0]))
+    for run, wrong in zip(right, rows["wrong"], strict=True):
+        run[[int(place) for place in wrong.split()[1:]]] = 0
+    return right
+
+
+def interval(gain: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Give the mean of (runs, articles) and the ends of its 95 % interval, by Student's t.
+
+    Its standard error is that over the runs and that over the articles, put together.
+    """
+    error = np.hypot(*(stats.sem(gain.mean(axis=axis)) for axis in (0, 1)))
+    half = stats.t.ppf(0.975, len(gain) - 1) * error
+    return gain.mean(), gain.mean() - half, gain.mean() + half
+
+
+@torch.no_grad()
+def weight_of_words(
+    model: nn.Module, tokenizer: PreTrainedTokenizerFast, text: str
+) -> tuple[list[str], list[float]]:
+    """Give the words of a text and the weight of [CLS] on each, all its pieces, all heads' mean."""
+    words = text.split()
+    encoded = tokenizer([words], is_split_into_words=True)
+    with recorded_weights(model) as records:
+        model(torch.tensor(encoded["input_ids"]))
+    weights = [0.0] * len(words)
+    by_token = records[0][0][0, :, 0].mean(dim=0).tolist()  # (H, S) -> (S,)
+    for word, weight in zip(encoded.word_ids(), by_token, strict=True):
+        if word is not None:
+            weights[word] += weight
+    return words, weights

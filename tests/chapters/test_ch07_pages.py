@@ -1,0 +1,53 @@
+"""A page has a passage of each topic that is asked, at the place that is the answer."""
+
+import pytest
+import torch
+from datasets import Dataset
+
+from chapters.ch07_pages import LENGTH, OTHER, Pages, looked, told
+from utils.attention import MultiHeadAttention
+from utils.classifier import TextClassifier
+
+TOPICS = 5
+
+
+@pytest.fixture(scope="module")
+def documents():
+    """Texts whose words name their topic, and one that is too short for a passage."""
+    rows = [{"text": " ".join([f"t{k}w{j % 7}" for j in range(40)]), "label": k} for k in range(5)]
+    return Dataset.from_list([*rows, {"text": "t0w0 " * (LENGTH - 1), "label": 0}])
+
+
+@pytest.fixture(scope="module")
+def pages(documents):
+    return Pages(documents, TOPICS)
+
+
+def test_the_answer_is_the_place_of_the_topic(pages):
+    ids, places = pages.draw(6, torch.Generator().manual_seed(0))
+    assert ids.shape == (24, 81)
+    word = {i: name for name, i in pages.ids.items()}
+    for row, place in zip(ids.tolist(), places.tolist(), strict=True):
+        passage = row[1 + LENGTH * place :][:LENGTH]
+        assert {word[i][:2] for i in passage} == {f"t{row[0] - OTHER - 1}"}
+    assert torch.equal(ids[0, 1:], ids[3, 1:]), "four questions, one page"
+    assert len(ids[:4, 0].unique()) == 4
+
+
+def test_openings_begin_a_text_and_unknown_words_have_one_id(pages, documents):
+    cut = pages.cut(documents, openings=True)
+    assert [len(each) for each in cut] == [1] * TOPICS
+    assert torch.equal(cut[2][0], pages.encode(2, documents[2]["text"])[0, 1 : LENGTH + 1])
+    assert pages.encode(0, "Never seen").tolist() == [[OTHER + 1, OTHER, OTHER]]
+
+
+def test_a_counter_that_is_told_the_passages_finds_them(pages, documents):
+    assert told(pages, pages.openings(documents, n=8), every=3) == 1.0
+
+
+def test_what_is_noted_of_a_finder(pages, documents):
+    finder = TextClassifier(pages.vocab_size, 8, 4, MultiHeadAttention(8, 2))
+    found = looked(finder, pages.openings(documents, n=5))
+    assert 0 < found["head 0"] < 1
+    assert found["head 2"] == 0, "there is no such head"
+    assert 0 <= found["found"] <= 1
