@@ -69,6 +69,7 @@ def rotate_neighbours() -> Cases:
         "all pairs turn at one speed; each has its own frequency.": _turn(x, places, 0 * speeds),
         "places count from 0: the row at place t turns by t.": _turn(x, places + 1, speeds),
         "take the places as they are given; you count from the first of them.": _turn(x, places - places[0], speeds),
+        "the even numbers were overwritten before the odd ones were turned: turn both from the old ones.": _overwritten(x, places, speeds),
         "sine and cosine have changed places.": _turn(x, places, speeds, swap=True),
         "one sign is wrong: turned are first * cos - second * sin and second * cos + first * sin.": _turn(x, places, speeds, sign=-1),
     }
@@ -85,7 +86,7 @@ def both_ways(predicted: Any) -> None:
         said = {
             1.0: "the nearer word no longer came last: it may stand on either side. How would the layer know on which?",
             0.75: "does it guess only where it stands before both words? Read a text backwards: where does it stand then?",
-            0.0: "a layer that is always wrong knows as much as one that is always right.",
+            0.0: "a layer that is wrong more often than right knows something too: turn its answers round.",
         }
         near = min(said, key=lambda number: abs(number - share))
         raise FaultError(said[near])
@@ -110,6 +111,13 @@ def _turn(x: Tensor, places: Tensor, exponents: Tensor, sign: int = 1, swap: boo
         cos, sin = sin, cos
     first, second = x[..., 0::2], x[..., 1::2]
     return torch.stack([first * cos - second * sin, second * sign * cos + first * sin], dim=-1).flatten(-2)
+
+
+def _overwritten(x: Tensor, places: Tensor, exponents: Tensor) -> Tensor:
+    """Rotate neighbours in place: the second number of a pair meets the first as already turned."""
+    angles = places.unsqueeze(-1) * 10_000.0**-exponents  # (T, D_head / 2)
+    first = x[..., 0::2] * angles.cos() - x[..., 1::2] * angles.sin()
+    return torch.stack([first, x[..., 1::2] * angles.cos() + first * angles.sin()], dim=-1).flatten(-2)
 
 
 def _in_halves(x: Tensor) -> Tensor:

@@ -95,7 +95,7 @@ WRONG = {
         (1.0, "on either side"),
         (0.98, "on either side"),
         (0.75, "backwards"),
-        (0.0, "always wrong"),
+        (0.0, "more often than right"),
         (50, "from 0 to 1"),
         (float("nan"), "from 0 to 1"),
         (None, "should be a number"),
