@@ -17,7 +17,9 @@ with says("would catch all three: their numbers are off by more than 1."):
         wrong = kind(64, 4).double()
         wrong.load_state_dict(mine.state_dict())
         claim((wrong(x, text, text) - theirs(x, text, text)[0]).abs().max(), at_least=1)
-with says("PyTorch would stop here, and advise: Use .reshape(...) instead."):
+with says(
+    "PyTorch would stop here (not in Both, where view runs silently), and advise: Use .reshape(...) instead."
+):
     q = mine.split_heads(torch.randn(2, T, D))  # in memory still (B, T, H, D_head)
     heads = F.scaled_dot_product_attention(q, q, q, is_causal=True)
     try:

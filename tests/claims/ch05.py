@@ -92,7 +92,7 @@ def adding(low):
     return lambda q, k, v, m: sdpa(q, k, v, torch.zeros_like(m, dtype=q.dtype).masked_fill(~m, low))
 
 
-with says("All six attempts run without an error, and moved calls right only the one that is"):
+with says("All six attempts run without an error, and moved accepts only the correct one"):
     claim([name for name, seen in used.items() if torch.equal(seen, meant)] == ["right"])
 for seed in range(3):
     for T, D, H, B in ((5, 8, 2, 5), (16, 32, 4, 3), (40, 64, 8, 2)):
@@ -107,7 +107,7 @@ for seed in range(3):
             for kind in (nn.MultiheadAttention, MultiHeadAttention)
         ]
         calls = [attend, sdpa] + [by_layer(one, need) for one in layers for need in (True, False)]
-        with says("right with the right mask, and wrong with one pair of it inverted."):
+        with says("right with the right mask, and wrong with one pair of the mask inverted."):
             for call in calls:
                 claim(torch.equal(moved(call, tokens, mask), mask.expand(B, T, T)))
                 claim(torch.equal(moved(call, tokens, almost), almost.expand(B, T, T)))
@@ -232,7 +232,7 @@ with says("How many of the 500 answers then change with 30 [PAD], and with 1,343
         on=NEWS,
     )
     claim(n / 30, 44.5, 45.5, on=NEWS)
-with says("With little padding, in training too, accuracy hardly suffers, yet some answers"):
+with says("With little padding, in training as well, accuracy hardly drops, yet some answers"):
     drops, changes = [], []
     for model in [used_to_it] + [train(seed, most=30) for seed in (1, 2)]:
         one, other = (answers(model, F.pad(news.ids, (0, n))) for n in (0, 30))

@@ -60,7 +60,7 @@ with says("account for 23 % of all effects, and for 13 % with permuted values"):
 with says("a lead of 0.10 (95 % interval 0.06 to 0.14)."):
     claim(by_share[0], 0.05, 0.15, on=NEWS)
     claim(by_share[1] > 0.01, on=NEWS)
-with says("17 % against 13 %. With permuted scores the share is then 15 %, too close to tell."):
+with says("17 % against 13 %. With permuted scores the share is then 15 %, too close to call."):
     in_odds = []
     for seed, m in enumerate(models):
         s, v = lists_of(m)
@@ -87,5 +87,5 @@ with says("Times 4, untrained models have 0.86, more than the trained ones."):
     claim(found["× 4"][0] > found["trained"][0], on=NEWS)
 with says("The length follows the effects better than the weight, 0.73 against 0.69."):
     claim(found["trained"][1] - found["trained"][0], 0.01, 0.08, on=NEWS)
-with says("But so it does in untrained models, 0.47 against 0.41"):
+with says("But the same is true of untrained models, 0.47 against 0.41"):
     claim(found["untrained"][1] - found["untrained"][0], 0.02, 0.12, on=NEWS)
