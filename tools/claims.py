@@ -67,7 +67,7 @@ def says(sentence: str, *, timed: bool = False) -> Iterator[None]:
 
 
 def claims_file(chapter: str, root: Path) -> Path:
-    """Give the script with the claims of a chapter: ``ch04.py`` for ``05-name``, ``a1.py``."""
+    """Give the script with the claims of a chapter: ``ch05.py`` for ``05-name``, ``a1.py``."""
     number = chapter.partition("-")[0].lower()
     return root / "tests" / "claims" / f"{'ch' if number.isdigit() else ''}{number}.py"
 

@@ -76,7 +76,7 @@ LOOP = "book/_static/drawings/loop.svg"
         pytest.param(
             "chapters/ch17_dates.py", "return", "return None or", {"17"}, id="module of one"
         ),
-        # Chapter 14 imports these in files that it writes, and in a string.
+        # Chapter 13 imports these in files that it writes, and in a string.
         pytest.param("chapters/ch13_ring.py", "return", "return 0 *", {"13"}, id="%%writefile"),
         pytest.param("chapters/ch13_heads.py", "return", "return 0 *", {"13"}, id="string"),
     ],

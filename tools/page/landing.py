@@ -19,14 +19,12 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
-from sphinx_external_toc.api import SiteMap
 
 from tools.page import findings, hero, pace
 from tools.page.pictures import picture
 
 logger = logging.getLogger(__name__)
 LIVE = ("masks", "mask")  # a chapter, and the figure of it that can be touched here, too
-PATH = "The path"  # the part of the table of contents that everybody reads
 CHAPTER = re.compile(r"(A?\d+)\. (.+)")
 
 
@@ -89,11 +87,7 @@ class Page:
     def __init__(self, app: Sphinx, docname: str) -> None:
         self.app, self.docname = app, docname
         self.env = app.env
-        toc: SiteMap = app.config.external_site_map
-        self.parts: list[tuple[str, list[str]]] = [
-            (tree.caption or "", [re.sub(r"\.(md|ipynb)$", "", file) for file in tree.files()])
-            for tree in toc.root.subtrees
-        ]
+        self.parts = pace.parts(app.config.external_site_map)
 
     def title(self, docname: str) -> str:
         """Give a page's title."""
@@ -182,7 +176,7 @@ class Page:
 
     def path(self) -> str:
         """Give the chapters that everybody reads, in a line, with the minutes they take."""
-        pages = [page for caption, files in self.parts for page in files if caption == PATH]
+        pages = [page for caption, files in self.parts for page in files if caption == pace.PATH]
         tiles = (self._tile(page, *found) for page in pages if (found := self.numbered(page)))
         return f'<ol class="tiles">{"".join(tiles)}</ol>'
 
@@ -206,7 +200,9 @@ class Page:
         for caption, files in self.parts:
             chapters = [(page, self.numbered(page)) for page in files]
             others += [(p, self.title(p)) for p, chapter in chapters if chapter is None]
-            named = [(p, f"{c[0]}. {short(c[1])}") for p, c in chapters if c and caption != PATH]
+            named = [
+                (p, f"{c[0]}. {short(c[1])}") for p, c in chapters if c and caption != pace.PATH
+            ]
             rows.append(self._row(caption.removeprefix("Further: ").capitalize(), named))
         rows.append(self._row("To look things up", others))
         return f'<div class="further">{"".join(rows)}</div>'

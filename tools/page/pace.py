@@ -17,6 +17,7 @@ from sphinx_external_toc.api import SiteMap
 
 RUNS = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "chapters.json"
 WORDS_A_MINUTE = 200
+PATH = "The path"  # the part of the table of contents that everybody reads
 NEEDS = re.compile(r"(?m)^\*(Needs [^*]+\.)\*$")
 
 
@@ -38,14 +39,24 @@ def time_to_run(chapter: str) -> str:
     return "a minute" if minutes <= 1 else f"{minutes} minutes"
 
 
+def parts(toc: SiteMap) -> list[tuple[str, list[str]]]:
+    """Give the parts of the book: the caption of each, and the names of its pages."""
+    return [
+        (tree.caption or "", [re.sub(r"\.(md|ipynb)$", "", file) for file in tree.files()])
+        for tree in toc.root.subtrees
+    ]
+
+
 def place(docname: str, toc: SiteMap) -> str:
     """Say where in the course a page stands: "The path, 4 of 8", "Further", "Appendix"."""
-    for tree in toc.root.subtrees:
-        files = [re.sub(r"\.(md|ipynb)$", "", file) for file in tree.files()]
-        if docname in files:
-            part = (tree.caption or "").partition(":")[0]
-            is_path = part == "The path"
-            return f"{part}, {files.index(docname) + 1} of {len(files)}" if is_path else part
+    for caption, pages in parts(toc):
+        if docname in pages:
+            is_path = caption == PATH
+            return (
+                f"{PATH}, {pages.index(docname) + 1} of {len(pages)}"
+                if is_path
+                else caption.partition(":")[0]
+            )
     return ""
 
 
