@@ -54,12 +54,10 @@ lint: $(VENV)/.dev ## format, lint, imports, types, spelling, workflows
 notebooks: $(VENV)/.appendix ## execute the stale chapters (all: ALL=1, some: CHAPTERS="08 09"; ELSEWHERE=1: times may differ from the text)
 	$(BIN)/python -m tools.notebooks execute $(if $(ALL),--all) $(if $(ELSEWHERE),--elsewhere) $(CHAPTERS)
 
-bench: $(VENV)/.bench ## measure training, layers, their pieces, writing and translation: some hundred minutes on two quiet cores
+bench: $(VENV)/.bench ## measure training, layers and writing: half an hour on two quiet cores
 	$(BIN)/python -m benchmarks training
 	$(BIN)/python -m benchmarks layers
-	$(BIN)/python -m benchmarks pieces
 	$(BIN)/python -m benchmarks writing
-	$(BIN)/python -m benchmarks translation
 
 train-writer: $(VENV)/.book ## train the model that writes: under forty minutes on two quiet cores
 	$(BIN)/python -m benchmarks writer

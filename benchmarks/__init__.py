@@ -18,20 +18,6 @@ to count and to measure memory is in ``utils.timing``.
     ``epochs``     the batches, and whole trainings that take turns
     ``training``   the benchmark: whole trainings and single steps
 
-``python -m benchmarks pieces``: windows, pages and guesses, beside what they replace
-
-    ``pieces``     the benchmark: all ways of a piece give the same, and take turns
-
-``python -m benchmarks translation``: English to German by small Transformers, ours and PyTorch's
-
-    ``multi30k``          the sentences, and BLEU and chrF by sacrebleu
-    ``subwords``          one vocabulary for both, and batches of sentences of about one length
-    ``translators``       the two models, which begin with the same weights
-    ``resumable``         a training that goes on after a kill
-    ``translation``       one model with one seed: its training, and its test
-    ``seeds``             the benchmark: both with three seeds, and steps that take turns
-    ``translation_part``  means over the seeds, for the screen and for the page
-
 ``python -m benchmarks writing``: tokens a second, ours and ``transformers``' ``generate``
 
     ``writing``       the benchmark: the same weights write the same texts, and take turns
@@ -39,7 +25,9 @@ to count and to measure memory is in ``utils.timing``.
 
 ``python -m benchmarks writer``: the model that writes, trained and kept
 
-    ``writer``       its recipe, its training, and what it is compared with
+    ``writer``       its recipe, and what it is compared with
+    ``resumable``    its training, which goes on after a kill
+    ``compression``  the compressor that it is compared with
 
 ``arguments`` says what can be asked.
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,7 @@ import pandas as pd
 import torch
 
 from benchmarks import report
-from benchmarks.arguments import DTYPES, SEEDS, parse
-from benchmarks.group import process_group
+from benchmarks.arguments import DTYPES, parse
 from benchmarks.page import PARTS, write_page
 from utils.costs import Peak, measure_peak
 
@@ -25,23 +22,8 @@ CHECKPOINTS = Path(__file__).resolve().parents[1] / "_build" / "benchmarks"
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Do what the command line asks for; under ``torchrun``, in several processes."""
+    """Do what the command line asks for."""
     asked = parse(arguments)
-    with ExitStack() as stack:
-        try:
-            rank, count = stack.enter_context(process_group())
-        except RuntimeError as error:
-            sys.exit(str(error))
-        if count > 1 and asked.name not in ("translation", "writer"):
-            sys.exit(f"{asked.name} runs in one process: start it without torchrun.")
-        if rank > 0:  # the first alone says how it goes
-            nothing = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
-            stack.enter_context(redirect_stdout(nothing))
-            stack.enter_context(redirect_stderr(nothing))
-        _run(asked, writes=rank == 0)
-
-
-def _run(asked: argparse.Namespace, writes: bool) -> None:
     if asked.name == "page":
         print("Written:", write_page())
         return
@@ -51,17 +33,14 @@ def _run(asked: argparse.Namespace, writes: bool) -> None:
     if threads := getattr(asked, "threads", None):
         torch.set_num_threads(threads)
     if asked.name == "writer":
-        _writer(asked, device, writes)
-        return
+        _writer(asked, device)
         return
     # Losses are compared to four decimals, so `training` takes float32 everywhere.
-    fast = device.type == "cuda" and asked.name in ("layers", "pieces", "translation")
+    fast = device.type == "cuda" and asked.name == "layers"
     like = "bfloat16" if fast else "float32"
     dtype = DTYPES[asked.dtype or like]
     peak = measure_peak(device, dtype, asked.quick)
     tables, settings = RUNS[asked.name](asked, device, dtype, peak)
-    if not writes:
-        return
     settings |= {"dtype": asked.dtype or like, "quick": asked.quick}
     settings["seconds"] = round(time.perf_counter() - start)
     result = report.make(asked.name, device, settings, peak, tables)
@@ -69,8 +48,7 @@ def _run(asked: argparse.Namespace, writes: bool) -> None:
     print(part.table.to_string(index=False), *part.notes, sep="\n")
     rates = f"{peak.flops / 1e12:.2f} TFLOP/s, {peak.bytes / 1e9:.0f} GB/s"
     print(f"Measured peak: {rates} ({asked.dtype or like}).")
-    shorter = asked.name == "translation" and (asked.epochs or asked.seeds < SEEDS)
-    if (asked.quick or asked.case or shorter) and not asked.write:
+    if (asked.quick or asked.case) and not asked.write:
         print("Not all of it was run, so nothing is written; --write writes it nevertheless.")
     else:
         print("Written:", report.write(f"{asked.name}-{device.type}", result))
@@ -89,16 +67,6 @@ def _layers(
     budget = 0.0 if asked.quick else asked.budget
     rows, notes = compare_layers(cases, device, dtype, peak, budget)
     return {"layers": rows}, {"budget": budget, "notes": notes}
-
-
-def _pieces(
-    asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
-) -> Found:
-    from benchmarks.pieces import QUICK, Sizes, compare_pieces
-
-    sizes, budget = (QUICK, 0.0) if asked.quick else (Sizes(), asked.budget)
-    rows, notes = compare_pieces(sizes, device, dtype, budget)
-    return {"pieces": rows}, asdict(sizes) | {"budget": budget, "notes": notes}
 
 
 def _training(
@@ -126,28 +94,6 @@ def _training(
     return tables, settings
 
 
-def _translation(
-    asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
-) -> Found:
-    from benchmarks.multi30k import load_pairs, load_sacrebleu
-    from benchmarks.seeds import compare_models
-    from benchmarks.translation import shorten, translation_settings
-
-    settings = translation_settings(device, asked.quick) | {"dtype": str(dtype).split(".")[1]}
-    if asked.epochs:
-        settings["epochs"] = asked.epochs
-    name = f"translation-{device.type}{'-quick' if asked.quick else ''}"
-    folder = asked.folder or CHECKPOINTS / name
-    try:  # all that may be missing or wrong, before a long training
-        load_sacrebleu()
-        data = load_pairs()
-        data = shorten(data) if asked.quick else data
-        budget = 0.0 if asked.quick else 40.0
-        return compare_models(data, settings, device, folder, asked.seeds, budget)
-    except (RuntimeError, ValueError) as error:
-        sys.exit(str(error))
-
-
 def _writing(
     asked: argparse.Namespace, device: torch.device, dtype: torch.dtype, peak: Peak
 ) -> Found:
@@ -167,13 +113,11 @@ def _writing(
 RUNS = {
     "training": _training,
     "layers": _layers,
-    "pieces": _pieces,
-    "translation": _translation,
     "writing": _writing,
 }
 
 
-def _writer(asked: argparse.Namespace, device: torch.device, writes: bool) -> None:
+def _writer(asked: argparse.Namespace, device: torch.device) -> None:
     """Train the model that writes, and keep its weights and recipe with the kept results."""
     from benchmarks import writer
     from utils.docstrings import writer_texts
@@ -189,10 +133,8 @@ def _writer(asked: argparse.Namespace, device: torch.device, writes: bool) -> No
         sys.exit(str(error))
     found = task.run()
     print(*writer.sentences(found), sep="\n")
-    if writes:
-        print(
-            "Written:", *writer.save(found, task.model, folder if asked.quick else writer.RESULTS)
-        )
+    kept = folder if asked.quick else writer.RESULTS
+    print("Written:", *writer.save(found, task.model, kept))
 
 
 if __name__ == "__main__":

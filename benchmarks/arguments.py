@@ -8,7 +8,6 @@ from pathlib import Path
 import torch
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-SEEDS = 3  # of a translation
 DESCRIPTION = (
     "Measure, print a table and write benchmarks/results/; or write the book's page from there."
 )
@@ -41,29 +40,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     layers.add_argument(
         "--budget", type=float, default=9, help="seconds for a shape and a pass; default: 9"
     )
-    pieces = names.add_parser(
-        "pieces", parents=[common], help="windows, pages and guesses, beside what they replace"
-    )
-    pieces.set_defaults(case="")
-    pieces.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU")
-    pieces.add_argument(
-        "--budget", type=float, default=9, help="seconds for a piece and a size; default: 9"
-    )
-    translation = names.add_parser(
-        "translation",
-        parents=[common],
-        help="English to German: small Transformers, ours and PyTorch's, trained with three seeds",
-    )
-    translation.set_defaults(case="")
-    translation.add_argument("--dtype", choices=DTYPES, help="default: bfloat16 on a GPU")
-    translation.add_argument("--epochs", type=int, help="default: 5, and 60 on a GPU")
-    translation.add_argument("--seeds", type=int, default=SEEDS, help=f"default: {SEEDS}")
-    translation.add_argument("--threads", type=int, help="of the processor; default: all cores")
-    translation.add_argument(
-        "--folder",
-        type=Path,
-        help="of the runs, which go on from the checkpoints that are there; default: in _build",
-    )
     writing = names.add_parser(
         "writing", parents=[common], help="tokens a second, beside transformers' generate"
     )
@@ -89,11 +65,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     asked = parser.parse_args(arguments)
     if asked.name == "training" and min(asked.epochs, asked.slow_epochs) < 1:
         parser.error("training needs at least one epoch of every variant")
-    if asked.name == "translation":
-        if min(1 if asked.epochs is None else asked.epochs, asked.threads or 1) < 1:
-            parser.error("translation needs at least one epoch and one thread")
-        if asked.seeds < 2:
-            parser.error("translation needs two seeds: one has no interval")
     if asked.name == "writing" and (asked.threads or 1) < 1:
         parser.error("writing needs at least one thread")
     return asked

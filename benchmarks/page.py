@@ -17,7 +17,6 @@ import pandas as pd
 
 from benchmarks import chapters, parts, report
 from benchmarks.parts import DEVICES, Part
-from benchmarks.translation_part import translation
 from benchmarks.wording import UNITS, plain
 from benchmarks.writing_part import writing
 from utils.figures import STYLE, DescribedFigure
@@ -29,8 +28,6 @@ TEXTS = Path(__file__).parent / "texts"
 PARTS: dict[str, Callable[[dict[str, Any], str], Part]] = {
     "training": parts.training,
     "layers": parts.layers,
-    "pieces": parts.pieces,
-    "translation": translation,
     "writing": writing,
 }
 

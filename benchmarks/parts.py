@@ -14,7 +14,6 @@ import pandas as pd
 
 from benchmarks import pictures
 from benchmarks.layers import PASSES, ours_and_best
-from benchmarks.pieces import summarise
 from benchmarks.training import compare_totals, largest_difference
 from benchmarks.wording import factor, number, plain, rate, small, span
 from utils.figures import DescribedFigure
@@ -157,31 +156,3 @@ def _summary(rows: pd.DataFrame) -> str:
             f"{some['to_floor'].max():.2f} times as long as the floor."
         )
     return " ".join(parts) + " (No weights asked for; medians, over all shapes and both passes.)"
-
-
-def pieces(result: dict[str, Any], device: str) -> Part:
-    """Show each piece beside what it replaces, a row for each size and way."""
-    rows = pd.DataFrame(result["tables"]["pieces"])
-    table = pd.DataFrame(
-        {
-            "piece": row["piece"],
-            "tokens": f"{row['tokens']:,}",
-            "way": row["way"],
-            "ms": span(row, "ms"),
-            "times the first": span(row, "to_first"),
-        }
-        for row in rows.to_dict("records")
-    )
-    notes = result["settings"]["notes"]
-    fields: dict[str, Any] = {"summary": summarise(rows), "missing": "\n\n".join(notes)}
-    fields["difference"] = small(rows["difference"].max())
-    for piece, some in table.groupby("piece", sort=False):
-        fields[f"{piece}-table"] = some.drop(columns="piece")[
-            ["way", "tokens", "ms", "times the first"]
-        ]
-
-    def draw() -> dict[str, DescribedFigure]:
-        where = f"one {DEVICES[device]}"
-        return {"pieces": pictures.draw_pieces(rows, where, fields["summary"])}
-
-    return Part(table, [fields["summary"], *notes], fields, draw)

@@ -7,7 +7,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from benchmarks import peers
 from benchmarks.wording import plain
@@ -114,73 +114,6 @@ def draw_few_queries(rows: pd.DataFrame, where: str) -> DescribedFigure:
     alt = f"{title}, a line for each library. {ends}: {'; '.join(said)}."
     caption = f"{title}. One sequence; width and heads as in the table."
     return DescribedFigure(figure, alt, caption)
-
-
-def draw_pieces(rows: pd.DataFrame, where: str, finding: str) -> DescribedFigure:
-    """Draw the times of a window over the length of the text, and those of passes over tokens."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.8))
-    markers, said = "osD^", []
-    windows = rows[rows["piece"] == "window"]
-    for place, (way, line) in enumerate(windows.groupby("way", sort=False)):
-        style: dict[str, Any] = {"color": PALETTE[place], "label": way}
-        left.plot(line["tokens"], line["ms"], f"-{markers[place]}", **style)
-        times = ", ".join(plain(ms) for ms in line["ms"])
-        said.append(f"{way} {times} ms")
-    lengths = windows["tokens"].drop_duplicates()
-    left.set(title="a window of keys", xlabel="tokens", ylabel="milliseconds")
-    for axis in "xy":
-        _logarithmic(left, axis)
-    left.set_xticks(lengths, [f"{tokens:,}" for tokens in lengths])
-    passes = rows[rows["piece"] == "guesses"]
-    for place, (kept, line) in enumerate(passes.groupby("tokens", sort=False)):
-        sizes = line["way"].str.split().str[0].astype(int)
-        style = {"color": PALETTE[place], "label": f"after {kept:,}"}
-        right.plot(sizes, line["to_first"], f"-{markers[place]}", **style)
-        times = ", ".join(f"{ratio:.2f}" for ratio in line["to_first"])
-        said.append(f"passes after {kept:,} tokens {times} times a pass over one")
-    right.plot(sizes, sizes, ":", color=INK, label="passes of one")
-    right.set(title="a pass that checks guesses", xlabel="tokens in it")
-    right.set_ylabel("times a pass over one")
-    for axis in "xy":
-        _logarithmic(right, axis, ticks=(1, 2, 4, 8))
-    for axes in (left, right):
-        axes.grid(alpha=0.4)
-        axes.legend()
-    title = f"Windows and passes over several tokens ({where})"
-    return DescribedFigure(figure, f"{title}: {'; '.join(said)}.", f"{finding} {title}.")
-
-
-def draw_translation(
-    epochs: pd.DataFrame, tests: pd.DataFrame, finding: str, where: str
-) -> DescribedFigure:
-    """Draw the BLEU of the validation split over the epochs, a line for each run, and the test's.
-
-    ``finding`` begins the caption; its marks of Markdown go.
-    """
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.8), sharey=True, width_ratios=(3, 1))
-    said = []
-    looks = {"ours": (PALETTE[1], "o", "-"), "torch.nn": (PALETTE[0], "^", "--")}
-    for place, (model, some) in enumerate(epochs.groupby("model", sort=False)):
-        colour, marker, line = looks[str(model)]
-        for number, (_, run) in enumerate(some.groupby("seed")):
-            label = {"label": str(model)} if number == 0 else {}
-            left.plot(run["epoch"], run["bleu"], f"{line}{marker}", color=colour, **label)
-        scores = tests.loc[tests["model"] == model, "bleu"]
-        right.plot([place] * len(scores), scores, marker, color=colour, alpha=0.7)
-        means = some.groupby("epoch")["bleu"].mean()
-        each = ", ".join(f"{bleu:.1f}" for bleu in means)
-        reached = ", ".join(f"{bleu:.1f}" for bleu in scores)
-        said.append(f"{model}: validation, mean over the seeds, {each}; test {reached}")
-    left.set(title="validation, greedy", xlabel="epoch", ylabel="BLEU", ylim=(0, None))
-    left.xaxis.set_major_locator(MaxNLocator(integer=True))
-    left.legend(loc="lower right")
-    right.set(title="test, beam search", xlim=(-0.6, 1.6))
-    right.set_xticks(range(2), list(dict.fromkeys(epochs["model"])))
-    for axes in (left, right):
-        axes.grid(alpha=0.4)
-    title = f"Multi30k, English to German, a line and a mark for each seed ({where})"
-    caption = finding.replace("**", "").replace("`", "")
-    return DescribedFigure(figure, f"{title}. {'. '.join(said)}.", f"{caption} {title}.")
 
 
 def draw_writing(rows: pd.DataFrame, where: str, finding: str) -> DescribedFigure:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable
 from functools import partial
 from io import BytesIO
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,39 +14,26 @@ from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 
-from benchmarks.group import from_all, from_first
-from benchmarks.subwords import length_batches, pad
-from chapters.ch13_batches import place, share_batches
-from chapters.ch17_training import translation_loss
+from chapters.ch18_training import cut_pieces, language_loss, piece_starts
 from utils.files import replacing
 from utils.training import gradient_steps, linear_rate
 
-State = dict[str, Any]  # tensors, numbers, words, and lists and dicts of these
-
 
 class Training:
-    """Train on pairs of ids, epoch after epoch, and keep a checkpoint.
+    """Train a language model on pieces of one row of tokens, and keep a checkpoint.
 
     A checkpoint holds the weights, the optimiser, the random state, the place in the epoch, and
     what was measured so far. The learning rate and the batches follow from the step and the epoch.
     So a training that was killed and goes on ends with the same weights as one that was not: bit
     for bit on a processor, and on a GPU up to the order in which it sums.
 
-    Under ``torchrun`` each process computes its rows of every batch. The first alone writes the
-    checkpoint, and reads it for all, so that the other machines need none.
-
-    A child may train another model on something else: it writes ``_batches``, ``_batch``,
-    ``_loss``, ``_count``, and ``quality``.
-
     Parameters
     ----------
-    model : one of ``benchmarks.translators``, on its device; or what a child trains
-    pairs : ids of the source and of the target, see ``benchmarks.subwords.encode_pairs``; or what a
-        child trains on
+    model : nn.Module, on its device, that maps ids (B, T) to logits (B, T, V)
+    ids : (N,) int64, the texts behind one another
     settings : numbers and words by name, all that the result depends on. It needs ``epochs``,
-        ``tokens`` (of a batch), ``rate`` (the highest), ``warmup`` (the share of the steps in which
-        the rate rises), ``label_smoothing``, ``patience`` (epochs without a better one until it
-        stops), ``averaged`` (epochs whose weights are kept, for an average), ``dtype`` and ``seed``
+        ``length`` and ``batch_size`` (of the pieces), ``rate`` (the highest), ``warmup`` (the share
+        of the steps in which the rate rises), and ``seed``
     file : the checkpoint. One that is there is gone on from
     every : int, steps between two checkpoints; there is one after each epoch as well
 
@@ -59,14 +44,9 @@ class Training:
     """
 
     def __init__(
-        self,
-        model: Any,
-        pairs: Any,
-        settings: dict[str, Any],
-        file: Path,
-        every: int = 200,
+        self, model: Any, ids: Tensor, settings: dict[str, Any], file: Path, every: int = 100
     ) -> None:
-        self.model, self.pairs, self.settings = model, pairs, settings
+        self.model, self.ids, self.settings = model, ids, settings
         self.file, self.every = file, every
         self.device = next(model.parameters()).device
         self.optimizer = torch.optim.Adam(model.parameters(), 1.0, (0.9, 0.98), 1e-9, fused=True)
@@ -74,30 +54,22 @@ class Training:
         rate = partial(linear_rate, steps=self.steps, highest=settings["rate"],
                        warmup=settings["warmup"])  # fmt: skip
         self.schedule = LambdaLR(self.optimizer, lambda step: rate(step + 1))
-        self.state: State = {
-            "step": 0, "epoch": 1, "position": 0, "loss_sum": 0.0, "tokens": 0, "seconds": 0.0,
-            "core_seconds": 0.0, "resumed": 0, "history": [], "best": {}, "last": [], "test": {},
+        self.state: dict[str, Any] = {
+            "step": 0, "epoch": 1, "position": 0, "loss_sum": 0.0, "seconds": 0.0, "resumed": 0,
+            "history": [],
         }  # fmt: skip
-        if (found := from_first(self._read)) is not None:
-            self._load(found)
-        self._shared_loss = share_batches(model, self._loss, self._count)
+        for half in file.parent.glob(f"{file.name}.*.tmp"):  # what a kill has left half written
+            half.unlink()
+        if file.is_file():
+            self._load(file.read_bytes())
 
     @property
     def finished(self) -> bool:
-        """Whether the last epoch was reached, or the last few were no better."""
-        history = self.state["history"]
-        best = max(range(len(history)), key=lambda i: self.quality(history[i]), default=0)
-        tired = len(history) - 1 - best >= self.settings["patience"]
-        return self.state["epoch"] > self.settings["epochs"] or tired
-
-    def quality(self, row: dict[str, float]) -> float:
-        """Say how good an epoch was: the highest is the best one."""
-        return row["bleu"]
+        """Whether the last epoch was reached."""
+        return self.state["epoch"] > self.settings["epochs"]
 
     def run(self, validate: Callable[[Any], dict[str, float]]) -> list[dict[str, float]]:
         """Train to the end; give a row for each epoch, with what ``validate`` found.
-
-        ``validate`` must give a ``loss``, and what ``quality`` asks for: a ``bleu``.
 
         Raises
         ------
@@ -110,68 +82,48 @@ class Training:
                 self._epoch(validate, bar)
         return self.state["history"]
 
-    def average(self) -> dict[str, Tensor]:
-        """Give the mean of the weights of the last epochs."""
-        last = self.state["last"]
-        return {name: sum(weights[name] for weights in last) / len(last) for name in last[0]}
-
     def _epoch(self, validate: Callable[[Any], dict[str, float]], bar: Any) -> None:
-        """Go through the data once, from the place where the epoch was left."""
-        state, settings = self.state, self.settings
-        seed = settings["seed"] * 1_000_003 + state["epoch"]
-        batches = self._batches(seed)
-        ahead = (self._batch(rows) for rows in batches[state["position"] :])
-        clock = Clock(state)
-        for (source, target), loss in gradient_steps(
-            self.model, ahead, self._shared_loss, self.optimizer, self.schedule, max_norm=1.0
+        """Go through the texts once, from the place where the epoch was left."""
+        state, start = self.state, time.perf_counter()
+        starts = self._batches(self.settings["seed"] * 1_000_003 + state["epoch"])
+
+        def note() -> None:
+            nonlocal start
+            state["seconds"] += time.perf_counter() - start
+            start = time.perf_counter()
+
+        ahead = (self._pieces(rows) for rows in starts[state["position"] :])
+        for _, loss in gradient_steps(
+            self.model, ahead, language_loss, self.optimizer, self.schedule, max_norm=1.0
         ):
-            count = self._count(source, target)
             state["step"] += 1
             state["position"] += 1
-            state["loss_sum"] += loss.item() * count
-            state["tokens"] += count
+            state["loss_sum"] += loss.item() * len(starts[state["position"] - 1])
             bar.update()
-            if state["step"] % self.every == 0 and state["position"] < len(batches):
-                clock.note()
+            if state["step"] % self.every == 0 and state["position"] < len(starts):
+                note()
                 self.save()
-        row = {
-            "epoch": state["epoch"],
-            "step": state["step"],
-            "train_loss": state["loss_sum"] / state["tokens"],
-            **validate(self.model),
-        }
-        clock.note()
-        row |= {"seconds": state["seconds"], "core_seconds": state["core_seconds"]}
-        best = max(map(self.quality, state["history"]), default=-inf)
-        weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
-        if self.quality(row) > best:
-            state["best"] = weights
-        state["last"] = [*state["last"], weights][-settings["averaged"] :]
-        state["history"].append(row)
-        state |= {"epoch": state["epoch"] + 1, "position": 0, "loss_sum": 0.0, "tokens": 0}
-        bar.set_postfix(loss=f"{row['loss']:.3f}", quality=f"{self.quality(row):.3g}")
+        mean = state["loss_sum"] / sum(map(len, starts))
+        row = {"epoch": state["epoch"], "step": state["step"], "train_loss": mean}
+        row |= validate(self.model)
+        note()
+        state["history"].append(row | {"seconds": state["seconds"]})
+        state |= {"epoch": state["epoch"] + 1, "position": 0, "loss_sum": 0.0}
+        bar.set_postfix({name: f"{value:.3g}" for name, value in row.items()})
         self.save()
 
-    def _batches(self, seed: int | None = None) -> list[list[int]]:
-        """Give the places in the data that each batch of an epoch is made of."""
-        return length_batches(self.pairs, self.settings["tokens"], seed)
+    def _batches(self, seed: int | None = None) -> tuple[Tensor, ...]:
+        """Give the places at which the pieces of each batch of an epoch begin."""
+        starts = piece_starts(len(self.ids), self.settings["length"], seed)
+        return starts.split(self.settings["batch_size"])
 
-    def _batch(self, rows: Sequence[int]) -> list[Tensor]:
-        """Give the tensors of a batch, on the device."""
-        return [ids.to(self.device) for ids in pad(self.pairs, rows)]
-
-    def _loss(self, model: Any, source: Tensor, target: Tensor) -> Tensor:
-        with lower_precision(self.device, self.settings["dtype"]):
-            return translation_loss(model, source, target, self.settings["label_smoothing"])
-
-    def _count(self, source: Tensor, target: Tensor) -> int:
-        """Count the tokens that the loss is the mean of."""
-        return int((target[:, 1:] != self.model.padding_idx).sum())
+    def _pieces(self, starts: Tensor) -> list[Tensor]:
+        """Give the pieces that begin there, and what follows each of their tokens: (B, T) twice."""
+        parts = cut_pieces(self.ids, starts, self.settings["length"])
+        return [part.to(self.device) for part in parts]
 
     def save(self) -> None:
-        """Write the checkpoint, in one step, in the first process."""
-        if place()[0] > 0:
-            return
+        """Write the checkpoint, in one step."""
         everything = self.state | {
             "settings": self.settings,
             "model": self.model.state_dict(),
@@ -182,12 +134,6 @@ class Training:
         }
         with replacing(self.file) as half:
             torch.save(everything, half)
-
-    def _read(self) -> bytes | None:
-        """Give the checkpoint, if there is one, and remove what a kill has left half written."""
-        for half in self.file.parent.glob(f"{self.file.name}.*.tmp"):
-            half.unlink()
-        return self.file.read_bytes() if self.file.is_file() else None
 
     def _load(self, content: bytes) -> None:
         """Go on from the checkpoint: tensors, numbers and words, and no other object, are read."""
@@ -215,25 +161,3 @@ class Training:
         self.state = found
         if not self.finished:
             self.state["resumed"] += 1
-
-
-class Clock:
-    """Adds what has passed to a state: seconds, and seconds that cores were at work, of all."""
-
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self.start = time.perf_counter(), time.process_time()
-
-    def note(self) -> None:
-        """Add what has passed since the last note."""
-        now = time.perf_counter(), time.process_time()
-        self.state["seconds"] += now[0] - self.start[0]
-        self.state["core_seconds"] += sum(from_all(now[1] - self.start[1]))
-        self.start = now
-
-
-def lower_precision(device: torch.device, dtype: str) -> Any:
-    """Let matrix products take bfloat16, if that is the dtype."""
-    if dtype == "float32":
-        return nullcontext()
-    return torch.autocast(device.type, torch.bfloat16)

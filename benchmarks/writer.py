@@ -7,30 +7,21 @@ import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import save as save_safetensors
-from torch import Tensor, nn
+from torch import nn
 
 from benchmarks import report
 from benchmarks.compression import compressed_bits, join_texts
-from benchmarks.group import from_first
-from benchmarks.resumable import Training, lower_precision
-from chapters.ch13_batches import place
+from benchmarks.resumable import Training
 from chapters.ch18_copies import longest_copies
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_ngrams import NGramModel
 from chapters.ch18_sampling import write
-from chapters.ch18_training import (
-    bits_per_byte,
-    cut_pieces,
-    language_loss,
-    language_nats,
-    piece_starts,
-)
+from chapters.ch18_training import bits_per_byte, language_nats
 from chapters.ch18_writer import SIZES
 from tools.stamp import code_hash
 from utils.byte_pairs import END_OF_TEXT, BytePairs
@@ -52,9 +43,6 @@ SETTINGS: dict[str, Any] = {
     "epochs": 3,
     "rate": 3e-3,
     "warmup": 0.1,
-    "patience": 1000,  # it never stops early: the rate falls to the last step
-    "averaged": 1,
-    "dtype": "float32",
     "seed": 0,
     "orders": 5,  # of the n-gram models
     "samples": 16,  # texts that are written, to see how much of them is copied
@@ -73,32 +61,6 @@ Texts = Mapping[str, Sequence[str]]
 def shorten(texts: Texts, count: int = 24) -> dict[str, list[str]]:
     """Keep the first texts of each split, and of each its beginning, for a quick run."""
     return {split: [text[:1000] for text in part[:count]] for split, part in texts.items()}
-
-
-class WriterTraining(Training):
-    """A training on pieces of one row of tokens, (N,) int64: see ``Training``.
-
-    Its settings need ``length`` and ``batch_size`` instead of ``tokens`` and ``label_smoothing``.
-    """
-
-    def quality(self, row: dict[str, float]) -> float:
-        """The fewer bits a byte, the better."""
-        return -row["bits_per_byte"]
-
-    def _batches(self, seed: int | None = None) -> list[list[int]]:
-        starts = piece_starts(len(self.pairs), self.settings["length"], seed)
-        return [rows.tolist() for rows in starts.split(self.settings["batch_size"])]
-
-    def _batch(self, rows: Sequence[int]) -> list[Tensor]:
-        parts = cut_pieces(self.pairs, torch.tensor(rows), self.settings["length"])
-        return [part.to(self.device) for part in parts]
-
-    def _loss(self, model: Any, source: Tensor, target: Tensor) -> Tensor:
-        with lower_precision(self.device, self.settings["dtype"]):
-            return language_loss(model, source, target)
-
-    def _count(self, source: Tensor, target: Tensor) -> int:
-        return target.numel()
 
 
 class WriterTask:
@@ -126,10 +88,7 @@ class WriterTask:
         every: int = 100,
     ) -> None:
         self.texts = texts
-        # One process learns the vocabulary for all.
-        self.vocabulary = BytePairs(
-            from_first(lambda: BytePairs.learn(texts["train"], settings["vocab_size"]).merges)
-        )
+        self.vocabulary = BytePairs.learn(texts["train"], settings["vocab_size"])
         self.ids = {split: self.vocabulary.encode_all(part) for split, part in texts.items()}
         # A text and the end after it, as a compressor reads them too.
         self.bytes = {split: len(join_texts(part).encode()) for split, part in texts.items()}
@@ -138,13 +97,12 @@ class WriterTask:
             "data": hashlib.sha256(join_texts(texts["train"]).encode()).hexdigest(),
             "torch": str(torch.__version__),
             "threads": torch.get_num_threads() if device.type == "cpu" else None,
-            "processes": place()[1],
-            "code": code_hash(build, WriterTraining),  # what makes the weights
+            "code": code_hash(build, Training),  # what makes the weights
         }
         torch.manual_seed(settings["seed"])
         self.model = build(self.settings).to(device)
         file = folder / "checkpoint.pt"
-        self.training = WriterTraining(self.model, self.ids["train"], self.settings, file, every)
+        self.training = Training(self.model, self.ids["train"], self.settings, file, every)
 
     def run(self) -> dict[str, Any]:
         """Train, then measure; give all that the recipe is to hold, but for the hash."""
@@ -170,7 +128,7 @@ class WriterTask:
     def validate(self, model: LanguageModel) -> dict[str, float]:
         """Give the loss of a token, in nats, and the bits a byte on the validation texts."""
         ids = self.ids["validation"]
-        nats = from_first(partial(language_nats, model, ids, self.settings["length"]))
+        nats = language_nats(model, ids, self.settings["length"])
         bits = bits_per_byte(nats, self.bytes["validation"])
         return {"loss": nats / (len(ids) - 1), "bits_per_byte": bits}
 

@@ -2,11 +2,13 @@
 
 import json
 
+import pandas as pd
 import pytest
 import torch
 
 from benchmarks import __main__ as command
 from benchmarks import page, report
+from benchmarks.parts import Part
 from utils.costs import Peak
 from utils.news import NEWS
 
@@ -43,20 +45,17 @@ def test_a_gpu_is_taken_where_there_is_one_unless_the_cpu_is_asked_for(monkeypat
         ("", True),
         ("--quick", False),
         ("--quick --write", True),
-        ("--epochs 1", False),
-        ("--seeds 2", False),
+        ("--case 12", False),
     ],
 )
-def test_only_what_was_run_as_a_whole_is_written(
-    translation_result, monkeypatch, results, capsys, options, written
-):
-    settings, tables = (translation_result[key] for key in ("settings", "frames"))
-    monkeypatch.setitem(command.RUNS, "translation", lambda *_: (tables, dict(settings)))
+def test_only_what_was_run_as_a_whole_is_written(monkeypatch, results, capsys, options, written):
+    monkeypatch.setitem(command.RUNS, "layers", lambda *_: ({}, {"notes": []}))
+    monkeypatch.setitem(command.PARTS, "layers", lambda *_: Part(pd.DataFrame(), [], {}, dict))
     monkeypatch.setattr(command, "measure_peak", lambda *_: Peak(1e9, 1e9))
     monkeypatch.setattr(command, "write_page", lambda: "a page")
-    command.main(["translation", "--device", "cpu", *options.split()])
+    command.main(["layers", "--device", "cpu", *options.split()])
     assert ("nothing is written" in capsys.readouterr().out) != written
-    assert (results / "translation-cpu.json").is_file() == written
+    assert (results / "layers-cpu.json").is_file() == written
 
 
 @pytest.mark.parametrize(
@@ -64,9 +63,6 @@ def test_only_what_was_run_as_a_whole_is_written(
     [
         ("everything", "training"),
         ("training --slow-epochs 0", "at least one epoch"),
-        ("translation --epochs 0", "at least one epoch"),
-        ("translation --threads -1", "one thread"),
-        ("translation --seeds 1", "one has no interval"),
         ("writing --threads -1", "one thread"),
         ("layers --quick --device cpu --case 77", "77"),
     ],

@@ -67,7 +67,7 @@ def test_a_training_that_was_stopped_ends_with_the_same_weights(tmp_path, done):
     assert found["resumed"] == 1
     for name, weights in again.model.state_dict().items():
         assert torch.equal(weights, done[0].model.state_dict()[name]), name
-    timed = {"seconds": 0, "core_seconds": 0}
+    timed = {"seconds": 0}
     assert [row | timed for row in found["curve"]] == [row | timed for row in done[1]["curve"]]
     with pytest.raises(ValueError, match=r"\(rate\)"):
         make_task(tmp_path, rate=1e-4)

@@ -7,7 +7,6 @@ import threading
 import pytest
 from datasets import Dataset, DatasetDict
 
-from benchmarks.multi30k import SPLITS, load_pairs
 from utils import news as corpus
 from utils.news import NEWS, class_names, drop_duplicates, load_news
 
@@ -80,11 +79,6 @@ def test_a_folder_at_home_whose_files_end_in_blank_lines(folder, monkeypatch, en
     monkeypatch.setenv("BBC_NEWS", f"~/{folder.name}")
     (folder / "test.jsonl").write_bytes(f"{GOOD}\n{GOOD}{end}".encode())
     assert [len(part) for part in load_news().values()] == [5, 2]
-    monkeypatch.setenv("MULTI30K", f"~/{folder.name}")
-    for split in SPLITS:
-        pair = json.dumps({"en": "one", "de": "eins"})
-        (folder / f"{split}.jsonl").write_bytes(f"{pair}{end}".encode())
-    assert load_pairs()["test"] == (["one"], ["eins"])
 
 
 def test_an_empty_or_missing_file_is_named_with_the_way_out(folder):
