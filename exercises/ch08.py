@@ -1,17 +1,18 @@
-"""Checks of chapter 8: heads without a word, and what a token adds.
+"""Checks of chapter 8: heads without a word, and a test that models pass which learnt nothing.
 
-Shapes: S tokens, H heads, D = ``out_proj``'s width; D_head differs from D / H on purpose.
+Shapes: S tokens, H heads.
 """
+
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, exercise, hint, normal
+from exercises.exercise import Case, Cases, FaultError, as_number, check, exercise, hint, normal
 
-S, H, D_HEAD, D = 6, 3, 2, 7
+S, H, D_HEAD = 6, 3, 2
 KEEP_AXIS = "A sum over the tokens is (H,); with keepdim=True it is (H, 1), and divides (H, S) row by row."
 UNCHANGED = "the input was changed as well; work on a copy, such as x.clone()."
-ALL_NUMBERS = "A weight (H, S) multiplies all D numbers of a vector (H, S, D): give it a last axis, unsqueeze(-1)."
 
 
 @exercise
@@ -62,41 +63,18 @@ def without_word() -> Cases:
         yield Case((weights, values, gone), mix(kept) / left, mistakes, "the result", kept=UNCHANGED)
 
 
-@exercise
-def lengths() -> Cases:
-    """Check ``function(weights, values, w_o)``: the length of what each token adds, (S,).
-
-    ``weights`` is (H, S), ``values`` (H, S, D_head) and ``w_o`` (H, D_head, D).
-    """
-    weights = normal(0)(H, S).softmax(dim=-1)
-    values, w_o = normal(1)(H, S, D_HEAD), normal(2)(H, D_HEAD, D)
-    mixed = weights.unsqueeze(-1) * values  # (H, S, D_head)
-    brought, added = values @ w_o, mixed @ w_o  # (H, S, D) each
-    total, sizes = added.sum(dim=0), added.norm(dim=-1)  # (S, D), (H, S)
-    first = "add the vectors first, then take the length."
-    own = "each head has its own weight; multiply, add the heads, then take the length."
-    mixed_up = mixed.reshape(S, H * D_HEAD) @ w_o.flatten(0, 1)  # (S, D)
-    mistakes = {
-        "heads mixed up: a reshape alone mixes tokens; swap the two axes by transpose.": (mixed_up.norm(dim=-1)),
-        f"the lengths of the heads are added; {first}": sizes.sum(dim=0),
-        f"the lengths of the heads are averaged; {first}": sizes.mean(dim=0),
-        "the heads are kept apart; add their vectors first.": sizes,
-        "the heads are averaged; what they add is a sum.": total.norm(dim=-1) / H,
-        "the weights are missing.": brought.sum(dim=0).norm(dim=-1),
-        "this is the weight alone, mean over the heads.": weights.mean(dim=0),
-        f"the mean weight times the length of all heads' values: {own}": weights.mean(dim=0) * brought.sum(dim=0).norm(dim=-1),
-        f"the mean weight times the mean length: {own}": weights.mean(dim=0) * brought.norm(dim=-1).mean(dim=0),
-        f"the mean weight times the mean length of the values: {own}": weights.mean(dim=0) * values.norm(dim=-1).mean(dim=0),
-        "these are the weights times the lengths of the values; w_o is missing, and lengths hide "
-        "that heads point against each other.": mixed.norm(dim=-1).sum(dim=0),
-        "this is the length of the values; w_o is missing.": mixed.sum(dim=0).norm(dim=-1),
-        "w_o is missing: the values of the heads were only joined.": mixed.norm(dim=(0, 2)),
-        "this is the square of the length; the root is missing.": total.square().sum(dim=-1),
-        "this is the sum of the sizes of the numbers; the length is the root of the sum of squares.": total.abs().sum(dim=-1),
-        "these are the vectors; their lengths were asked for, (S,).": total,
-        "the length runs over the tokens; it should run over the D numbers.": total.norm(dim=0),
-        "this is the length of the whole output; each token has its own.": total.sum(dim=0).norm(),
-        "the weights are squared: they are in the product twice.": ((weights.unsqueeze(-1) * added).sum(dim=0).norm(dim=-1)),
-    }
-    with hint(ALL_NUMBERS):
-        yield Case((weights, values, w_o), total.norm(dim=-1), mistakes, "the lengths")
+@check
+def nothing_learnt(predicted: Any) -> None:
+    """Check what Kendall's τ becomes where the scores of untrained models are four times as large."""
+    tau = as_number(predicted, "your number")
+    if not -1 <= tau <= 1:  # NaN is neither more nor less than anything
+        raise FaultError("τ is a number from -1 to 1.")
+    if abs(tau - 0.68) > 0.1:
+        said = {
+            -0.5: "that would mean that heavier tokens have smaller effects. What does a token change that gets no weight at all?",
+            0.0: "nothing was learnt, but the weight is a factor of the effect all the same, and now a very uneven one.",
+            0.35: "the models come near this with their scores as they are. The 4 makes the weights more uneven still.",
+            0.5: "the trained models have this. How uneven are their weights, and how uneven are these?",
+            0.9: "right in the main, but a little too much: the second factor is not the same for all tokens.",
+        }
+        raise FaultError(said[min(said, key=lambda number: abs(number - tau))])

@@ -8,7 +8,7 @@ with says("They are the weights of the layer, up to rounding."):
         models[0](ids[:16])
     off = layers[0][0][:, :, 0] - weights_of(lists[0], ids[:16])
     claim(off.abs().max(), 0, 1e-5)
-with says("They put 95 % of these into the right class."):
+with says("They put 95 % of the validation articles into the right class."):
     with torch.no_grad():
         right = [(m(ids).argmax(dim=-1) == labels).double().mean() for m in models]
     claim(torch.stack(right).mean(), 0.925, 0.975, on=NEWS)
@@ -22,70 +22,51 @@ with says("and 4 to 5 % before training."):
     untrained = [on_telling(scores) for scores in fresh]
     claim(min(untrained), 0.03, 0.06, on=NEWS)
     claim(max(untrained), 0.03, 0.07, on=NEWS)
-with says(
-    "Of the first 100 tokens of a list only 16 are telling on average, where chance gives 10"
-):
-    first = [torch.isin(s.topk(100).indices, telling).sum(dim=-1) for s in lists]
-    claim(torch.stack(first).double().mean(), 11, 25, on=NEWS)
-    claim(100 * len(telling) / len(words), 9.9, 10.1)
-
 with says("Bank is the heaviest word."):
     claim(club.split()[by_word.argmax()] == "bank", on=NEWS)
-with says("some say sport, the others business."):
-    claim({name[3:] for name, _, _ in of_bank} == {"sport", "business"}, on=NEWS)
+with says("Two did; six said *sport*."):
+    claim(sorted(name[3:] for name, _, _ in of_bank) == 2 * ["business"] + 6 * ["sport"], on=NEWS)
 with says("It is heavy whatever the answer is: 0.05 to 0.11, where an even share is 0.01."):
     claim(min(weight for _, weight, _ in of_bank), 0.03, 0.08, on=NEWS)
     claim(max(weight for _, weight, _ in of_bank), 0.08, 0.16, on=NEWS)
     claim(1 / club_ids.shape[1], 0.005, 0.015, on=NEWS)
-with says("in all eight models it makes business more probable."):
-    other = torch.cat([club_ids[:, :bank], club_ids[:, bank + 1 :]], dim=1)
-    at = classes.index("business")
-    for m in models:
-        with_it, without_it = (m(x).softmax(-1)[0, at].item() for x in (club_ids, other))
-        claim(with_it > without_it, on=NEWS)
-with says("where a model says business its answer rests on the word, and where one says sport"):
+with says("Where a model says *business*, its answer rests on the word. Where one says *sport*"):
     for name, _, effect_of in of_bank:
         claim(effect_of > 0.3 if "business" in name else effect_of < 0, on=NEWS)
 
-rank, share = tested.mean(axis=(0, 2)).T
-with says("the rank correlation is 0.69 as trained and 0.69 with permuted scores"):
-    claim(rank[0], 0.62, 0.76, on=NEWS)
-    claim(rank[1], 0.61, 0.76, on=NEWS)
-with says("a difference of 0.00 (95 % interval −0.02 to 0.02)."):
-    claim(by_rank[1], -0.045, 0.01, on=NEWS)
-    claim(by_rank[2], -0.01, 0.045, on=NEWS)
-with says("account for 23 % of all effects, and for 13 % with permuted values"):
-    claim(share[0], 0.16, 0.3, on=NEWS)
-    claim(share[2], 0.08, 0.18, on=NEWS)
-with says("a lead of 0.10 (95 % interval 0.06 to 0.14)."):
-    claim(by_share[0], 0.05, 0.15, on=NEWS)
-    claim(by_share[1] > 0.01, on=NEWS)
-with says("17 % against 13 %. With permuted scores the share is then 15 %, too close to call."):
-    in_odds = []
-    for seed, m in enumerate(models):
-        s, v = lists_of(m)
-        torch.manual_seed(seed)
-        order = torch.randperm(len(words))
-        three = (s, v), (s[:, order], v), (s, v[:, order])
-        in_odds.append([usual_test(m, *each, log_odds=True) for each in three])
-    in_odds = np.array(in_odds)[..., 1]  # (8, 3, B)
-    trained_share, wrong_words, wrong_values = in_odds.mean(axis=(0, 2))
-    claim(trained_share, 0.13, 0.21, on=NEWS)
-    claim(wrong_words, 0.12, 0.18, on=NEWS)
-    claim(wrong_values, 0.1, 0.16, on=NEWS)
-    claim(interval(in_odds[:, 0] - in_odds[:, 2])[1] > 0, on=NEWS)
-    claim(trained_share - wrong_values < 0.55 * by_share[0], on=NEWS)
-with says("of the five heaviest 73 % do, the others speak against it"):
-    speak = []
-    for m in models:
-        a, effect = effects_of(m, *lists_of(m), few)
-        heavy = a.mean(dim=1).masked_fill(~counted, -1).topk(5).indices
-        speak.append((effect.gather(1, heavy) > 0).double().mean())
-    claim(torch.stack(speak).mean(), 0.65, 0.82, on=NEWS)
-with says("Times 4, untrained models have 0.86, more than the trained ones."):
-    claim(found["× 4"][0], 0.78, 0.92, on=NEWS)
-    claim(found["× 4"][0] > found["trained"][0], on=NEWS)
-with says("The length follows the effects better than the weight, 0.73 against 0.69."):
-    claim(found["trained"][1] - found["trained"][0], 0.01, 0.08, on=NEWS)
-with says("But the same is true of untrained models, 0.47 against 0.41"):
-    claim(found["untrained"][1] - found["untrained"][0], 0.02, 0.12, on=NEWS)
+taus, signs = tested.mean(axis=(0, 2)).T
+with says("Kendall's τ is 0.51 as trained and 0.51 with permuted scores"):
+    claim(taus[0], 0.45, 0.57, on=NEWS)
+    claim(taus[1], 0.45, 0.57, on=NEWS)
+with says("a difference of 0.00 (95 % interval −0.01 to 0.02)."):
+    claim(tau[1], -0.045, 0.01, on=NEWS)
+    claim(tau[2], -0.01, 0.045, on=NEWS)
+with says("of the five heaviest tokens 73 % speak for the answer, 60 % with permuted scores"):
+    claim(signs[0], 0.67, 0.79, on=NEWS)
+    claim(signs[1], 0.53, 0.67, on=NEWS)
+with says("and 62 % with permuted values, a lead of 0.11 (95 % interval 0.07 to 0.15)"):
+    claim(signs[2], 0.55, 0.69, on=NEWS)
+    claim(sign[1] > 0.02, on=NEWS)
+    claim(sign[2] < 0.2, on=NEWS)
+    claim(interval(ahead[:, 0, :, 1])[1] > 0.02, on=NEWS)
+with says("But one heavy word in four speaks against the answer"):
+    claim(1 - signs[0], 0.21, 0.33, on=NEWS)
+with says(
+    "With the scores as they are τ is 0.29. Times 4 it is 0.68, more than the trained models'"
+):
+    found = []
+    for factor in (1, 4):
+        rows = []
+        for seed in range(8):
+            fresh_model = new_model(seed).double()
+            s, v = lists_of(fresh_model)
+            rows.append(two_tests(fresh_model, factor * s, v))
+        found.append(np.mean(rows, axis=(0, 1)))
+    claim(found[0][0], 0.22, 0.36, on=NEWS)
+    claim(found[1][0], 0.6, 0.76, on=NEWS)
+    claim(found[1][0] > taus[0], on=NEWS)
+with says(
+    "of the five heaviest tokens 60 % speak for the answer, no more than in the spoilt models."
+):
+    claim(found[1][1], 0.52, 0.67, on=NEWS)
+    claim(found[1][1] <= max(signs[1:]) + 0.005, on=NEWS)

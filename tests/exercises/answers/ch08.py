@@ -20,7 +20,7 @@ def mix(a, values):
     return torch.einsum("hs,hsd->hd", a, values)
 
 
-RIGHT = {}
+RIGHT = {ch08.nothing_learnt: [0.68, 0.6, torch.tensor(0.75)]}
 
 WRONG = {
     ch08.without_word: [
@@ -29,7 +29,14 @@ WRONG = {
         (without_in_place, "the input was changed"),
         (lambda w, v, g: without(w, v, g) + 1, "wrong at"),
     ],
-    ch08.lengths: [
-        (lambda w, v, o: (w * (v @ o)).sum(0).norm(dim=-1), "give it a last axis"),
+    ch08.nothing_learnt: [
+        (-0.6, "smaller effects"),
+        (0.0, "nothing was learnt"),
+        (0.29, "as they are"),
+        (0.51, "the trained models"),
+        (1.0, "in the main"),
+        (68, "from -1 to 1"),
+        (float("nan"), "from -1 to 1"),
+        (None, "should be a number"),
     ],
 }
