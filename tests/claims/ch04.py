@@ -12,14 +12,12 @@ with says(
     claim((mine(x, x, x, is_causal=True) - causal).abs().max(), at_most=1e-12)
 with says("it is your class with the same names in it"):
     claim((mine(x, text, text) - package(x, text, text)[0]).abs().max(), at_most=1e-12)
-with says("would catch all three: their numbers are off by more than 1."):
+with says("Comparing with PyTorch's layer would catch all three."):
     for kind in (WrongSplit, WrongJoin, Both):
         wrong = kind(64, 4).double()
         wrong.load_state_dict(mine.state_dict())
         claim((wrong(x, text, text) - theirs(x, text, text)[0]).abs().max(), at_least=1)
-with says(
-    "PyTorch would stop here (not in Both, where view runs silently), and advise: Use .reshape(...) instead."
-):
+with says("In WrongJoin, PyTorch refuses view and advises: Use .reshape(...) instead."):
     q = mine.split_heads(torch.randn(2, T, D))  # in memory still (B, T, H, D_head)
     heads = F.scaled_dot_product_attention(q, q, q, is_causal=True)
     try:
@@ -28,6 +26,9 @@ with says(
     except RuntimeError as error:
         advice = str(error)
     claim("Use .reshape(...) instead." in advice)
+with says("In Both, view runs without a word."):
+    heads = F.scaled_dot_product_attention(*3 * [q.contiguous()], is_causal=True)
+    claim(heads.view(2, T, -1).shape == (2, T, D))
 
 numbers = torch.arange(16).view(4, 4)
 with says("The wrong head 0 has all of the first two tokens and nothing of the others."):
@@ -73,30 +74,18 @@ with says("Output 3 uses it, and token 4 is its answer."):
     claim(tables["WrongSplit"][3].nonzero().flatten().tolist() == [0, 4, 8, 12])
 with says("Output 0 of the wrong split sees one row of each head."):
     claim(tables["WrongSplit"][0].nonzero().flatten().tolist() == [0, 4, 8, 12])
-with says("Of 1,024 tokens with twelve heads 521 are in sight"):
-    long, many = 1024, 12
-    by_join = [max(p % long for p in range(many * t, many * t + many)) > t for t in range(long - 1)]
-    starts = [h * long for h in range(many)]  # of the heads of the wrong split, in rows
-    by_split = [any(s // many <= t + 1 <= (s + t) // many for s in starts) for t in range(long - 1)]
-    claim(sum(by_join) == 521 == sum(by_split))
-with says("no frame is filled, and it trains to 2.78 like the right layer."):
+with says("no frame is filled, and it trains to chance, like the right layer."):
     claim(losses.min()["Both", 1], at_least=2.76)
     claim(losses.max()["Both", 1], at_most=2.8)
 with says("no output sees anything before its own quarter of the text."):
     quarter = torch.arange(T) // 4
     claim(torch.equal(tables["Both"], right & (quarter[:, None] == quarter)))
 
-with says("The package's layer returns a pair, so append [0]."):
-    dropping = MultiHeadAttention(D, 4, dropout=0.1)
-    ours = sees(lambda x: dropping(x, x, x, is_causal=True)[0])
-    claim(ours.triu(1).any())  # by chance: dropout
-    dropping.eval()
-    claim(torch.equal(sees(lambda x: dropping(x, x, x, is_causal=True)[0]), right))
-with says("PyTorch's also needs attn_mask=torch.ones(T, T).triu(1).bool()."):
-    single = nn.MultiheadAttention(D, 4, batch_first=True).eval()
-    later = torch.ones(T, T).triu(1).bool()
-    table = sees(lambda x: single(x, x, x, is_causal=True, attn_mask=later)[0])
-    claim(torch.equal(table, right))
+with says("works on other people's, the package's and PyTorch's:"):
+    claim(torch.equal(ours, right) and torch.equal(same, right))
+with says("In eight runs the loss falls to 0.18 to 0.23."):
+    claim(losses.min()["WrongJoin", 2], 0.175, 0.185)
+    claim(losses.max()["WrongJoin", 2], 0.225, 0.235)
 
 through = (tables["WrongJoin"] | torch.eye(T).bool()).float()
 with says("One answer is out of sight: the token after the last."):
