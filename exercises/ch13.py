@@ -6,14 +6,18 @@ Shapes: N processes, B sequences, T tokens, D the model's width.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
 from utils.tiled import merge_attention, partial_attention
 
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, compare, exercise, normal
+from exercises.exercise import Code, FaultError, as_number, call, check, compare, normal
 from exercises.mistakes import soft
 
 PATIENCE = 5.0  # seconds that one waits for the others
@@ -102,6 +106,29 @@ def ring_of_parts(function: Code) -> None:
         enough = (N - 1) * 2 * 3 * 4
         more = "right, but {given:,} numbers leave a process; N - 1 passes of its slice, {enough:,}"
         group.refuse_more(enough, f"{more}, are enough.")
+    _refuse_gathering(function)
+
+
+def _refuse_gathering(function: Code) -> None:
+    """Raise ``FaultError`` where a process holds more in a long ring than in a short one."""
+    most = {}
+    for N in (4, 16):
+        slices = [x.chunk(N) for x in normal(N)(3, N * 3, 4)]
+        group = _Group(N, watched=[_Held(N * 3) for _ in range(N)])
+        inputs = [(*(x[rank].clone() for x in slices), N, group.neighbour(rank)) for rank in range(N)]
+        group.call(function, inputs)
+        most[N] = max(held.most for held in group.watched)
+        kept = max(group.kept)
+        if N == 16 and (kept > 4 or any(held.gathered for held in group.watched)):
+            raise FaultError(
+                "right, but you gather the keys of all processes, and hold them at once. Memory is "
+                "the ring's only point: attend to each slice as it comes, and let it go."
+            )
+    if most[16] > 1.5 * most[4]:
+        raise FaultError(
+            f"right, but with 16 processes you hold {most[16]:,} numbers at once, with 4 "
+            f"{most[4]:,}: you keep the parts. Merge each with what you have as it comes."
+        )
 
 
 @check
@@ -140,71 +167,73 @@ def balanced_ring(function: Code) -> None:
 
 
 @check
-def mean_gradient(function: Code) -> None:
-    """Check ``function(gradient, n, all_reduce)``: gradients of batches that differ in size.
+def numbers_sent(predicted: Any) -> None:
+    """Check what each cut sends: N = 2, four texts of 256 tokens, D = 64.
 
-    ``gradient`` is (D,), that of the mean loss over this process's ``n`` examples.
-    ``all_reduce(x)`` gives the sum over all processes, of a tensor or a number. The result is the
-    gradient of the mean over all examples, (D,).
+    The prediction is a dict with ``heads``, ``texts`` and ``tokens``.
     """
-    for sizes in ([3, 1], [8, 2, 5]):
-        N, total = len(sizes), sum(sizes)
-        gradients = normal(N)(N, 4)
-        group = _Group(N)
-        inputs = [(gradients[r].clone(), n, group.adder(r)) for r, n in enumerate(sizes)]
-        weighed = (gradients * torch.tensor(sizes).unsqueeze(1)).sum(dim=0)
-        for rank, result in enumerate(group.call(function, inputs)):
-            mistakes = {
-                "this is the mean of the means: an example in a small batch counts more. Weigh each process by its n.": gradients.mean(
-                    dim=0
-                ),
-                "this is the sum of the gradients; it grows with the processes.": gradients.sum(0),
-                "these are sums over the examples; divide by how many there are in all.": weighed,
-                "not weighed: multiply each gradient by its n first.": gradients.sum(0) / total,
-                "divided by the number of processes; divide by that of all examples.": weighed / N,
-                "divided by your own n; the sum is over all processes.": weighed / sizes[rank],
-                "not weighed, and divided by your own n alone.": gradients.sum(0) / sizes[rank],
-                "the gradients are not added up: call all_reduce.": gradients[rank],
-                "weighed, and not added up: call all_reduce on the gradient too.": (gradients[rank] * sizes[rank] / total),
-            }
-            compare(result, weighed / total, f"the gradient in process {rank}", mistakes)
-
-
-@exercise
-def equal_tokens() -> Cases:
-    """Check ``function(D, kv_dim, hidden)``: the tokens for which two cuts of a block send as much.
-
-    The block is that of a Llama: keys and values are ``kv_dim`` wide, and the feed-forward network
-    has three matrices of D by ``hidden``. The result is a number of tokens.
-    """
-    for D, kv_dim, hidden in [(128, 64, 384), (64, 64, 128), (4096, 1024, 14336)]:
-        square, shared, network = 4 * D * D, 2 * D * (D + kv_dim), 3 * D * hidden
-        weights = shared + network
+    part, tokens, weights = 1 / 2, 4 * 256 * 64, 12 * 64 * 64
+    right = {"heads": 8 * tokens, "texts": 2 * weights, "tokens": 2 * weights + 6 * tokens}
+    short = {"heads": 8, "texts": 0, "tokens": 6}  # how many numbers of a token each sends
+    if not isinstance(predicted, dict) or set(predicted) != set(right):
+        raise FaultError("your prediction should be a dict with heads, texts and tokens.")
+    for name, whole in right.items():
+        number = as_number(predicted[name], f"what is sent by a cut between {name}")
+        old = short[name] * tokens / 4 + (whole - short[name] * tokens)
         mistakes = {
-            "this is the block of the chapter, with 12 D² weights; count those of this one.": 3 * D,
-            "keys and values are kv_dim wide, not D.": (square + network) / (4 * D),
-            "the feed-forward network has three matrices, not two.": ((shared + 2 * D * hidden) / (4 * D)),
-            "keys and values are kv_dim wide, and the feed-forward network has three matrices.": ((square + 2 * D * hidden) / (4 * D)),
-            "the feed-forward network is missing: its weights have gradients, too.": (shared / (4 * D)),
-            "the weights of the attention are missing.": network / (4 * D),
-            "half of it: the gradients go through an all-reduce, and that sends each number twice.": weights / (8 * D),
-            "twice too many: heads need four all-reduces, two in the forward and two in the "
-            "backward pass, and each sends its numbers twice.": weights / (2 * D),
-            "heads need four all-reduces of (B, T, D), not one.": weights / D,
-            "this is for split weights, which are fetched twice as well.": 3 * weights / (8 * D),
-            "this is the number of weights; divide by what heads send for a token.": weights,
+            "a process sends half of that: with two of them (N - 1) / N is 1/2.": whole,
+            "that is the factor of four processes, 3/4; now there are two.": 3 / 4 * whole,
+            "that is for texts of 64 tokens; these have 256.": part * old,
+            "that is what the run above printed; both N and T have changed.": 3 / 4 * old,
+            "an all-reduce goes round twice: a reduce-scatter, then an all-gather.": part * whole / 2,
         }
-        what = f"for D = {D}, kv_dim = {kv_dim}, hidden = {hidden}, the number of tokens"
-        yield Case((D, kv_dim, hidden), weights / (4 * D), mistakes, what, atol=0.5)
+        if name == "texts":
+            mistakes = {
+                "gradients are as large as weights, however long the texts.": 4 * part * whole,
+                "and four times that: gradients do not grow with the texts.": 3 * whole,
+            } | mistakes
+        if name == "tokens":
+            mistakes["the gradients of the weights are missing."] = part * 6 * tokens
+            mistakes["the keys and values are missing."] = part * 2 * weights
+            mistakes["keys and values go round three times: forward, back, and their gradients."] = part * (2 * weights + 2 * tokens)
+        if abs(number - part * whole) > 0.5:
+            said = next((said for said, wrong in mistakes.items() if abs(number - wrong) <= 0.5), "")
+            raise FaultError(f"{name}: {said or f'{number:,.0f} is not what is sent.'}")
+
+
+class _Held(TorchDispatchMode):
+    """What a process has made, or has come to it, and is still there, at each moment."""
+
+    def __init__(self, T: int) -> None:
+        super().__init__()
+        self.T, self.most, self.gathered = T, 0, False
+        self.alive: dict[int, tuple[StorageWeakRef, int]] = {}
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        for x in tree_leaves(result):
+            if isinstance(x, Tensor):
+                self.note(x)
+        return result
+
+    def note(self, x: Tensor) -> None:
+        storage = x.untyped_storage()
+        self.alive[storage._cdata] = StorageWeakRef(storage), storage.nbytes() // x.itemsize
+        self.alive = {at: (ref, size) for at, (ref, size) in self.alive.items() if not ref.expired()}
+        self.most = max(self.most, sum(size for _, size in self.alive.values()))
+        self.gathered |= self.T in x.shape  # keys of all, or scores for all of them
 
 
 class _Group:
     """Threads that talk as processes do; what each hands over is counted."""
 
-    def __init__(self, N: int) -> None:
+    def __init__(self, N: int, watched: Sequence[_Held] = ()) -> None:
         self.N, self.barrier = N, Barrier(N, timeout=PATIENCE)
         self.slots: list[Any] = [None] * N
         self.given = [0] * N
+        self.watched = watched
+        self.come: list[list[StorageWeakRef]] = [[] for _ in range(N)]
+        self.kept = [0] * N  # how many slices that have come were there at once
 
     def call(self, function: Code, inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Call the function in all of them, and give what each returned."""
@@ -213,7 +242,8 @@ class _Group:
 
         def work(rank: int) -> None:
             try:
-                results[rank] = call(function, *inputs[rank])
+                with self.watched[rank] if self.watched else nullcontext():
+                    results[rank] = call(function, *inputs[rank])
                 call(self._exchange, rank, DONE)
             except FaultError as fault:
                 faults.append(fault)
@@ -242,8 +272,17 @@ class _Group:
         return all_reduce
 
     def neighbour(self, rank: int) -> Callable[[Any], Any]:
-        """Give what one process calls to hand something on."""
-        return lambda x: self._exchange(rank, x)[rank - 1]
+        """Give what one process calls to hand something on; what comes is its own."""
+
+        def pass_on(x: Any) -> Any:
+            come = tree_map(lambda y: y.clone() if isinstance(y, Tensor) else y, self._exchange(rank, x)[rank - 1])
+            tensors = [y for y in tree_leaves(come) if isinstance(y, Tensor)]
+            self.come[rank] += [StorageWeakRef(y.untyped_storage()) for y in tensors]
+            self.come[rank] = [ref for ref in self.come[rank] if not ref.expired()]
+            self.kept[rank] = max(self.kept[rank], len(self.come[rank]))
+            return come
+
+        return pass_on
 
     def _exchange(self, rank: int, x: Any) -> list[Any]:
         if x is not DONE:
@@ -253,6 +292,7 @@ class _Group:
         self.barrier.wait()  # all have come
         every = list(self.slots)
         self.barrier.wait()  # all have read
+        self.slots[rank] = None
         if 0 < every.count(DONE) < self.N:
             raise BrokenBarrierError  # some have returned, others wait for them
         return every

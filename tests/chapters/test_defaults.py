@@ -1,9 +1,8 @@
-"""What nobody asked for does not happen: no dropout, no other temperature, no other order."""
+"""What nobody asked for does not happen: no dropout, no other temperature."""
 
 import pytest
 import torch
 
-from chapters.ch13_ring import ring_positions
 from chapters.ch17_transformer import DecoderBlock
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_sampling import write
@@ -27,8 +26,3 @@ def test_a_text_is_drawn_at_temperature_one():
         for call in ({}, {"temperature": 1.0})
     )
     assert torch.equal(written, expected)
-
-
-def test_a_process_holds_neighbours_unless_the_mask_is_causal():
-    held = [ring_positions(8, rank, 2).tolist() for rank in range(2)]
-    assert held == [[0, 1, 2, 3], [4, 5, 6, 7]]

@@ -20,7 +20,7 @@ NOT_YET = {
     "utils.figures.STYLE",  # a benchmark
     "utils.figures.plot_attention",  # chapter 3, since chapter 1 has arrows instead
     "utils.tiled.tiled_attention",  # chapter 11, since the benchmark of pieces went
-    # Chapter 13, which is not rewritten yet; chapter 6 writes its own.
+    # Chapter 6 writes its own, and its claims compare the two.
     "utils.positions.ALiBi",
     "utils.positions.alibi_slopes",
     # The colours of the page, card and e-book, which tools read: all colours stand in one file.

@@ -4,7 +4,6 @@ import itertools
 
 import torch
 
-from chapters.ch13_ring import ring_positions
 from exercises import ch13
 from utils.tiled import merge_attention, partial_attention
 
@@ -94,25 +93,41 @@ def zigzag(T, N):
     return [torch.cat([pieces[r], pieces[-1 - r]]) for r in range(N)]
 
 
-def weigh(gradient, n, all_reduce):
-    return all_reduce(gradient * n) / all_reduce(n)
+def joined(q, k, v, N, pass_on):
+    k_j, v_j = k, v
+    for _ in range(N - 1):
+        k_j, v_j = pass_on([k_j, v_j])
+        k, v = torch.cat([k, k_j]), torch.cat([v, v_j])
+    return partial_attention(q, k, v)[0]
 
 
-def weigh_by_tensors(gradient, n, all_reduce):
-    sums = torch.cat([gradient * n, torch.tensor([float(n)])])
-    all_reduce(sums)
-    return sums[:-1] / sums[-1]
+def online(q, k, v, N, pass_on):
+    mixed = total = 0
+    for step in range(N):
+        weights = (q @ k.T / q.shape[-1] ** 0.5).exp()
+        mixed, total = mixed + weights @ v, total + weights.sum(-1, keepdim=True)
+        if step < N - 1:
+            kv = pass_on(torch.stack([k, v]).flatten())
+            k, v = kv.view(2, *k.shape)
+    return mixed / total
+
+
+def with_gradients(*given):
+    q, k, v, *rest = given
+    return ring(q.requires_grad_(), k, v, *rest).detach()
+
+
+SENT = {"heads": 262_144, "texts": 49_152, "tokens": 245_760}
 
 
 RIGHT = {
     ch13.placed_all_reduce: [project, in_place],
-    ch13.ring_of_parts: [ring, gathered],
+    ch13.ring_of_parts: [ring, online],
     ch13.balanced_ring: [
         zigzag,
         lambda T, N: [[t for i in range(r, T // 2, N) for t in (i, T - 1 - i)] for r in range(N)],
-        lambda T, N: torch.stack([ring_positions(T, r, N, is_causal=True) for r in range(N)]),
     ],
-    ch13.mean_gradient: [weigh, weigh_by_tensors],
+    ch13.numbers_sent: [SENT, {name: float(n) for name, n in SENT.items()}],
 }
 
 WRONG = {
@@ -146,6 +161,9 @@ WRONG = {
         (lambda *x: merge_attention(parts_of(*x, x[3]))[0], "your own keys count twice"),
         (queries_too, "the queries travel too"),
         (lambda *inputs: merge_attention(parts_of(*inputs)), "take [0]"),
+        (gathered, "Memory is the ring's only point"),
+        (joined, "Memory is the ring's only point"),
+        (lambda *inputs: merge_attention(parts_of(*inputs))[0], "you keep the parts"),
         (
             lambda q, k, v, N, p: merge_attention(parts_of(q, k, v, N, p, N)[:N])[0],
             "right, but 72 numbers leave a process",
@@ -167,18 +185,21 @@ WRONG = {
             "pairs",
         ),
     ],
-    ch13.mean_gradient: [
-        (lambda g, n, add: add(g) / (2 if n in (3, 1) else 3), "the mean of the means"),
-        (lambda g, n, add: add(g), "grows with the processes"),
-        (lambda g, n, add: add(g) / add(n), "multiply each gradient by its n"),
-        (lambda g, n, add: add(g * n), "divide by how many there are"),
-        (lambda g, n, add: add(g * n) / add(1), "divide by that of all examples"),
-        (lambda g, n, add: add(g * n) / n, "divided by your own n"),
-        (lambda g, n, add: add(g) / n, "not weighed, and divided by your own n"),
-        (lambda g, n, add: g, "not added up: call all_reduce."),
-        (lambda g, n, add: g * n / add(n), "on the gradient too"),
-    ],
-    ch13.equal_tokens: [
-        (lambda D, kv_dim, hidden: D + hidden, "the number of tokens is 512; expected"),
+    ch13.numbers_sent: [
+        (262_144, "should be a dict"),
+        ({"heads": 1}, "should be a dict"),
+        (SENT | {"heads": "many"}, "should be a number"),
+        (SENT | {"heads": 524_288}, "heads: a process sends half of that"),
+        (SENT | {"heads": 393_216}, "the factor of four processes"),
+        (SENT | {"heads": 65_536}, "these have 256"),
+        (SENT | {"heads": 98_304}, "what the run above printed"),
+        (SENT | {"texts": 73_728}, "the factor of four processes"),
+        (SENT | {"heads": 131_072}, "goes round twice"),
+        (SENT | {"texts": 196_608}, "however long the texts"),
+        (SENT | {"texts": 294_912}, "do not grow"),
+        (SENT | {"tokens": 196_608}, "the gradients of the weights are missing"),
+        (SENT | {"tokens": 49_152}, "keys and values are missing"),
+        (SENT | {"tokens": 114_688}, "go round three times"),
+        (SENT | {"tokens": 1}, "tokens: 1 is not what is sent"),
     ],
 }

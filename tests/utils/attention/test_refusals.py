@@ -8,7 +8,6 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention.bias import causal_lower_right
 
-from chapters.ch13_ring import ring_attention
 from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from utils.attention import (
     MultiHeadAttention,
@@ -60,7 +59,7 @@ def test_what_is_no_embedding_is_refused_by_name(what):
     calls = {
         "x": [lambda: layer.decode(wrong, KeyValueCache(4))],
     }
-    for function in (*LAYERS, *FUNCTIONS, ring_attention):
+    for function in (*LAYERS, *FUNCTIONS):
         calls.setdefault("query", []).append(lambda f=function: f(wrong, X, X))
         calls.setdefault("key", []).append(lambda f=function: f(X, wrong, X))
         calls.setdefault("value", []).append(lambda f=function: f(X, X, wrong))

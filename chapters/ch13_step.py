@@ -1,0 +1,85 @@
+"""Chapter 13's first worker: one training step of a block, by each of three cuts.
+
+    torchrun --nproc-per-node 4 -m chapters.ch13_step [tokens of a text]
+
+Every process also takes the step alone, and says how far off its share of a cut is.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from chapters.ch13_heads import B, Block, D, Enter, H, Leave, T, Weights, share_of
+from chapters.ch13_ring import RingAttention
+from chapters.ch13_talk import all_reduce, counted, join
+
+
+def step(block: nn.Module, x: Tensor) -> Weights:
+    """Give output and gradients. The loss is a sum over tokens, so shares of it add up."""
+    x = x.detach().requires_grad_()  # as if other blocks came before
+    output = block(x)
+    output.sin().sum().backward()
+    return {"output": output.detach(), "x": x.grad, **gradients(block)}
+
+
+def gradients(block: nn.Module) -> Weights:
+    """Give the gradient of each weight."""
+    return {name: w.grad for name, w in block.named_parameters() if w.grad is not None}
+
+
+def all_reduced(found: Weights) -> Weights:
+    """Add up over all processes."""
+    return {name: all_reduce(gradient) for name, gradient in found.items()}
+
+
+def by_heads(whole: Block, x: Tensor, rank: int, N: int) -> Weights:
+    """All texts, with some of the heads."""
+    block = Block(1 / N, (Enter.apply, Leave.apply))
+    block.load_state_dict(share_of(whole.state_dict(), rank, N))
+    return step(block, x)
+
+
+def by_texts(whole: Block, x: Tensor, rank: int, N: int) -> Weights:
+    """Some of the texts, with all weights."""
+    found = step(whole, x.chunk(N)[rank])
+    return found | all_reduced(gradients(whole))
+
+
+def by_tokens(whole: Block, x: Tensor, rank: int, N: int) -> Weights:
+    """Some tokens of each text, with all weights and a ring."""
+    ring = RingAttention(D, H, bias=False)
+    ring.load_state_dict(whole.mha.state_dict())
+    whole.mha = ring
+    found = step(whole, x.chunk(N, dim=1)[rank])
+    return found | all_reduced(gradients(whole))
+
+
+def main(T: int = T) -> None:
+    """Take the step by each cut, and compare."""
+    rank, N = join()
+    for cut in (by_heads, by_texts, by_tokens):
+        torch.manual_seed(0)  # the same weights and tokens in all
+        whole, x = Block(), torch.randn(B, T, D)
+        wanted = step(whole, x)
+        whole.zero_grad()
+        counted["numbers"] = 0
+        found = cut(whole, x, rank, N)
+        if cut is by_heads:
+            weights = {name: w for name, w in wanted.items() if name.endswith("weight")}
+            wanted |= share_of(weights, rank, N)
+        else:
+            for name in ("output", "x"):
+                wanted[name] = wanted[name].chunk(N, int(cut is by_tokens))[rank]
+        far = max((found[n] - wanted[n]).abs().max() / wanted[n].abs().max() for n in wanted)
+        dist.all_reduce(far, dist.ReduceOp.MAX)
+        if rank == 0:
+            print(f"{cut.__name__:9} off by {far:.0e}, sends {counted['numbers']:,.0f} numbers")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
