@@ -90,6 +90,19 @@ class Pages:
         return [self.draw(n, torch.Generator().manual_seed(0), passages)]
 
 
+class Placed(nn.Embedding):
+    """Embed ids (B, 81) into (B, 81, 64), and add a learnt vector for each position."""
+
+    def __init__(self, vocab_size: int, start: float = 0.3) -> None:
+        super().__init__(vocab_size, 64)
+        nn.init.normal_(self.weight, std=start)
+        self.positions = nn.Parameter(start * torch.randn(1 + PLACES * LENGTH, 64))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Embed ids (B, T) into (B, T, D)."""
+        return super().forward(ids) + self.positions
+
+
 @torch.no_grad()
 def looked(finder: nn.Module, pages: Sequence[tuple[Tensor, Tensor]]) -> dict[str, float]:
     """Note how often a finder is right, and the mean weight of each of four heads on the answer."""

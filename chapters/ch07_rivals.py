@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +23,6 @@ def drop_near(documents: Dataset, held_out: Dataset) -> Dataset:
     pairs = near_duplicates(documents["text"][:], held_out["text"][:])
     seen = {i for i, _ in pairs}
     return documents.select([i for i in range(len(documents)) if i not in seen])
-
-
-def all_words(documents: Dataset) -> list[str]:
-    """Give each text as words of two letters or more, with spaces between them."""
-    return [" ".join(re.findall(r"\w\w+", text.lower())) for text in documents["text"][:]]
 
 
 def pieces(
@@ -93,3 +87,10 @@ class NumberedEmbedding(nn.Embedding):
         """Embed ids (B, T) into (B, T, D)."""
         V = self.num_embeddings
         return super().forward(ids % V) + self.table[ids // V]
+
+
+def number(model: Any, size: float, *batches: DataLoader[Any]) -> list[Numbered]:
+    """Give a model an embedding with positions, and number the tokens of batches for it."""
+    V, embed_dim = model.embedding.weight.shape
+    model.embedding = NumberedEmbedding(V, embed_dim, size)
+    return [Numbered(each, V) for each in batches]

@@ -49,10 +49,12 @@ def right_of(rows: pd.DataFrame, **setting: Any) -> NDArray[np.float64]:
 def interval(gain: NDArray[np.float64]) -> tuple[float, float, float]:
     """Give the mean of (runs, articles) and the ends of its 95 % interval, by Student's t.
 
-    Its standard error is that over the runs and that over the articles, put together.
+    Its variance is that over the runs and that over the articles, added up, with the degrees of
+    freedom of Satterthwaite.
     """
-    error = np.hypot(*(stats.sem(gain.mean(axis=axis)) for axis in (0, 1)))
-    half = stats.t.ppf(0.975, len(gain) - 1) * error
+    parts = np.array([stats.sem(gain.mean(axis=axis)) ** 2 for axis in (1, 0)])
+    degrees = parts.sum() ** 2 / (parts**2 / (np.array(gain.shape) - 1)).sum()
+    half = stats.t.ppf(0.975, degrees) * parts.sum() ** 0.5
     return gain.mean(), gain.mean() - half, gain.mean() + half
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from datasets import Dataset
 
-from chapters.ch07_pages import LENGTH, OTHER, Pages, looked, told
+from chapters.ch07_pages import LENGTH, OTHER, Pages, Placed, looked, told
 from utils.attention import MultiHeadAttention
 from utils.classifier import TextClassifier
 
@@ -51,3 +51,10 @@ def test_what_is_noted_of_a_finder(pages, documents):
     assert 0 < found["head 0"] < 1
     assert found["head 2"] == 0, "there is no such head"
     assert 0 <= found["found"] <= 1
+
+
+def test_a_position_of_its_own_is_added_to_each_token():
+    placed = Placed(9)
+    ids = torch.full((1, 81), 3)  # (B, T)
+    added = placed(ids)[0] - placed.weight[3]
+    assert torch.allclose(added, placed.positions, atol=1e-6)

@@ -7,7 +7,7 @@ import torch
 from scipy import stats
 from torch import nn
 
-from chapters.ch07_rivals import Mean, Numbered, NumberedEmbedding
+from chapters.ch07_rivals import Mean, Numbered, NumberedEmbedding, number
 from chapters.ch07_runs import interval, noted, right_of
 
 
@@ -37,6 +37,13 @@ def test_the_interval_is_students_over_what_varies():
     assert mean == pytest.approx(runs.mean())
 
 
+def test_where_articles_vary_most_the_interval_has_their_degrees_of_freedom():
+    gain = np.random.default_rng(0).normal(size=(8, 500)) / 100 + np.linspace(-1, 1, 500)
+    mean, _, high = interval(gain)
+    wide = stats.sem(gain.mean(axis=0))
+    assert (high - mean) / wide == pytest.approx(stats.t.ppf(0.975, 499), rel=0.01)
+
+
 def test_a_token_keeps_its_position_where_others_are_hidden():
     ids = torch.tensor([[3, 4, 2, 0]])
     ((numbered, _),) = Numbered([(ids, None)], vocab_size=5)
@@ -47,6 +54,15 @@ def test_a_token_keeps_its_position_where_others_are_hidden():
     assert torch.allclose(added[:3], placed.table[:3])
     shown = numbered[:, [0, 2]]
     assert torch.allclose((placed(shown) - plain(ids[:, [0, 2]]))[0, 1], placed.table[2])
+
+
+def test_a_model_is_given_positions_and_its_batches_numbers():
+    model = nn.Module()
+    model.embedding = nn.Embedding(5, 4)
+    (numbered,) = number(model, 1.0, [(torch.tensor([[3, 3]]), None)])
+    ((ids, _),) = numbered
+    first, second = model.embedding(ids)[0]
+    assert not torch.equal(first, second), "one token at two positions"
 
 
 def test_a_mean_leaves_out_what_is_blocked():
