@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from chapters.ch17_transformer import Transformer, copy_from_torch
 from utils.attention import MultiHeadAttention
 from utils.heads import recorded_weights
@@ -21,13 +20,19 @@ from utils.text import PADDING
 B, S, T, V, D, H = 3, 7, 6, 11, 16, 4
 few_examples = settings(max_examples=6)
 SELF_ROTARY = partial(MultiHeadAttention, positions=RotaryPositionalEncoding(D // H))
+
+
+class Convolved(MultiHeadAttention):
+    between = "a convolution"
+
+
 KINDS = {
     "pre-norm": {"norm_first": True},
     "positions in the source": {"target_positions": nn.Identity()},
     "shared keys": {"make_attention": partial(MultiHeadAttention, num_kv_heads=2)},
-    "wide heads": {"make_attention": WideMultiHeadAttention},
+    "wide heads": {"make_attention": partial(MultiHeadAttention, head_dim=D)},
 }
-CONVOLVED = {"make_attention": partial(ConvMultiHeadAttention, kernel_size=3)}
+CONVOLVED = {"make_attention": Convolved}
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -1,4 +1,4 @@
-"""The harness: what is run, what is kept, what is refused, and the intervals."""
+"""The harness: what is run, what is kept, and what is refused."""
 
 import json
 import os
@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chapters.ch14_intervals import mean_intervals, paired_differences
 from utils.experiments import fetch_results, run_all
 
 LAYERS = [{"layer": "wide", "heads": 2, "rate": 0.1}, {"layer": "narrow", "heads": 8, "rate": 1e-3}]
@@ -207,61 +206,3 @@ def test_it_is_said_why_a_file_cannot_be_fetched(away):
     with pytest.raises(RuntimeError, match=r"there/other.csv could not be fetched"):
         fetch_results(address, "10-a.csv", "other.csv")
     assert [path.name for path in (folder / "results").iterdir()] == ["10-a.csv"]
-
-
-def seeds_with_luck(effect=0.01, seeds=10, luck=0.05):
-    """Two layers whose runs share the luck of the seed: the second is better by ``effect``."""
-    rng = np.random.default_rng(0)
-    shared = rng.normal(0.8, luck, seeds)
-    rows = [("a", s, shared[s]) for s in range(seeds)]
-    rows += [("b", s, shared[s] + effect + rng.normal(0, effect / 4)) for s in range(seeds)]
-    return pd.DataFrame(rows, columns=["layer", "seed", "accuracy"])
-
-
-def test_the_interval_is_that_of_the_bootstrap():
-    results = seeds_with_luck()
-    table = mean_intervals(results, "layer", "accuracy")
-    sample = results[results["layer"] == "a"]["accuracy"]
-    assert table.loc["a", "mean"] == pytest.approx(sample.mean())
-    # Of a mean: about 1.96 standard errors on each side, with the bootstrap's n for n - 1.
-    half = 1.96 * sample.std(ddof=0) / np.sqrt(len(sample))
-    assert table.loc["a", "high"] - table.loc["a", "mean"] == pytest.approx(half, rel=0.15)
-    assert table.loc["a", "mean"] - table.loc["a", "low"] == pytest.approx(half, rel=0.15)
-    assert (table["runs"] == 10).all()
-    results = pd.concat([results.assign(heads=h) for h in (2, 4)])
-    both = mean_intervals(results, ["heads", "layer"], "accuracy")
-    assert list(both.index) == [(2, "a"), (2, "b"), (4, "a"), (4, "b")]
-    pd.testing.assert_frame_equal(both.loc[4], table)
-
-
-def test_one_run_and_equal_runs():
-    results = pd.DataFrame({"layer": ["a"], "seed": [0], "accuracy": [0.5]})
-    table = mean_intervals(results, "layer", "accuracy")
-    assert table.loc["a", "mean"] == 0.5
-    assert table.loc["a", ["low", "high"]].isna().all()
-    equal = pd.DataFrame({"layer": "a", "seed": range(5), "accuracy": 0.5})
-    assert tuple(mean_intervals(equal, "layer", "accuracy").loc["a"]) == (0.5, 0.5, 0.5, 5)
-
-
-def test_a_pair_shows_what_two_means_hide():
-    results = seeds_with_luck()
-    means = mean_intervals(results, "layer", "accuracy")
-    assert means.loc["a", "high"] > means.loc["b", "low"]  # the two intervals overlap
-    table = paired_differences(results, "layer", "a", "accuracy")
-    row = table.loc["b"]
-    assert row["low"] > 0
-    assert row["mean"] == pytest.approx(means.loc["b", "mean"] - means.loc["a", "mean"])
-    assert row["above"] == 10
-    turned = paired_differences(results, "layer", "b", "accuracy").loc["a"]
-    assert turned["mean"] == pytest.approx(-row["mean"])
-    assert turned["above"] == 0
-    shuffled = results.sample(frac=1, random_state=0)
-    pd.testing.assert_frame_equal(table, paired_differences(shuffled, "layer", "a", "accuracy"))
-
-
-def test_a_run_without_its_partner_is_refused():
-    results = seeds_with_luck()
-    with pytest.raises(ValueError, match="must be among them"):
-        paired_differences(results, "layer", "c", "accuracy")
-    with pytest.raises(ValueError, match="needs a run for each seed"):
-        paired_differences(results.iloc[:-1], "layer", "a", "accuracy")

@@ -4,13 +4,16 @@ import pytest
 import torch
 
 from chapters.ch12_paged import PagedCache
-from chapters.ch14_variants import ConvMultiHeadAttention
 from utils.attention import MultiHeadAttention
 from utils.cache import KeyValueCache
 from utils.positions import ALiBi, RotaryPositionalEncoding
 
 B, T, D, H = 2, 9, 12, 3
 POSITIONS = {"none": None, "rotary": lambda: RotaryPositionalEncoding(4), "alibi": lambda: ALiBi(H)}
+
+
+class Convolved(MultiHeadAttention):
+    between = "a convolution"
 
 
 def tokens(length=T):
@@ -92,7 +95,7 @@ def test_what_does_not_fit_is_refused_and_leaves_the_cache_as_it_was(make):
         with pytest.raises(ValueError, match="do not fit"):
             KeyValueCache(9).append(torch.zeros(k), torch.zeros(v))
     with pytest.raises(NotImplementedError, match="convolution"):
-        make(ConvMultiHeadAttention).decode(tokens(), KeyValueCache(T))
+        make(Convolved).decode(tokens(), KeyValueCache(T))
 
 
 # Pages.

@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention
 from utils.naive import NaiveMultiHeadAttention
@@ -217,7 +216,7 @@ def test_weights_come_back_from_the_round_trip_exactly(layer_class, sizes, make)
         layer_class.from_torch(back).load_state_dict(layer.state_dict())
 
 
-@pytest.mark.parametrize("layer_class", [*LAYERS, WideMultiHeadAttention, ConvMultiHeadAttention])
+@pytest.mark.parametrize("layer_class", LAYERS)
 def test_the_constructor_takes_what_pytorchs_takes_and_draws_glorot_weights(layer_class):
     layer = layer_class(
         D, H, dropout=0.1, bias=False, add_bias_kv=False, add_zero_attn=False, kdim=5, vdim=7,

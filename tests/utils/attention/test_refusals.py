@@ -8,7 +8,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention.bias import causal_lower_right
 
-from chapters.ch14_variants import ConvMultiHeadAttention, WideMultiHeadAttention
+from chapters.ch13_ring import ring_attention
 from utils.attention import (
     MultiHeadAttention,
     combine_masks,
@@ -34,8 +34,6 @@ CLASSES = [
     NaiveMultiHeadAttention,
     MultiHeadAttention,
     FastMultiHeadAttention,
-    WideMultiHeadAttention,
-    ConvMultiHeadAttention,
 ]
 every_layer = pytest.mark.parametrize("layer_class", CLASSES)
 LAYERS = [layer_class(D, H) for layer_class in CLASSES]
@@ -178,6 +176,10 @@ class Wide(MultiHeadAttention):
         super().__init__(embed_dim, num_heads, *options, head_dim=embed_dim)
 
 
+class Convolved(MultiHeadAttention):
+    between = "a convolution"
+
+
 def hooked():
     layer = MultiHeadAttention(D, H)
     layer.q_proj.register_forward_hook(lambda *_: None)
@@ -194,16 +196,13 @@ ONES, TORCH = torch.ones(2, 5, 8), nn.MultiheadAttention
 REFUSED = {
     "nested": [lambda: nested(torch.strided), lambda: nested(torch.jagged)],
     "multiple": [lambda: NaiveMultiHeadAttention(10, 3), lambda: MultiHeadAttention(10, 3)],
-    "multiple of num_heads": [lambda: ConvMultiHeadAttention(8, 3)],
     "head_dim": [
         lambda: MultiHeadAttention(D, H, head_dim=0),
         lambda: MultiHeadAttention(D, H, head_dim=1.5),
-        lambda: ConvMultiHeadAttention(8, 2, head_dim=0),
     ],
     "num_kv_heads": [
         *(lambda n=n: MultiHeadAttention(D, 4, num_kv_heads=n) for n in (0, -4, 3, 8, 1.5)),
     ],
-    "kernel_size": [lambda: ConvMultiHeadAttention(8, 2, kernel_size=0)],
     # What PyTorch's layer cannot be, and what of PyTorch's is not here.
     "add_bias_kv": [
         lambda: MultiHeadAttention.from_torch(TORCH(D, H, add_bias_kv=True)),
@@ -215,12 +214,12 @@ REFUSED = {
     "9 wide": [lambda: MultiHeadAttention(D, 2, head_dim=9).to_torch()],
     "6 wide": [lambda: Wide.from_torch(TORCH(6, 2))],
     "8 wide": [
-        lambda: WideMultiHeadAttention(8, 2).to_torch(),
-        lambda: WideMultiHeadAttention.from_torch(TORCH(8, 2)),
+        lambda: MultiHeadAttention(8, 2, head_dim=8).to_torch(),
+        lambda: Wide.from_torch(TORCH(8, 2)),
     ],
     "convolution": [
-        lambda: ConvMultiHeadAttention(8, 1).to_torch(),
-        lambda: ConvMultiHeadAttention.from_torch(TORCH(8, 2)),
+        lambda: Convolved(8, 1).to_torch(),
+        lambda: Convolved.from_torch(TORCH(8, 2)),
     ],
     "projection": [lambda: hooked().to_torch(), lambda: bare().to_torch()],
     # Masks and tiles.
