@@ -27,7 +27,7 @@ class Finding:
 
 
 NUMBER = r"([\d,]*\d(?:\.\d+)?)"
-SPOILT = r"with a long text: [\d.]+ right,"  # a line of chapter 5
+SPOILT = "Each then puts at least"  # what a figure of chapter 5 says
 FINDINGS = (
     Finding(
         "efficient-multi-head",
@@ -44,8 +44,8 @@ FINDINGS = (
     Finding(
         "masks",
         {
-            "one class": rf"{SPOILT} {NUMBER} of",
-            "texts": rf"{SPOILT} [\d,]+ of {NUMBER} are",
+            "one class": rf"{SPOILT} {NUMBER} of the",
+            "texts": rf"{SPOILT} [\d,]+ of the {NUMBER} texts",
         },
         lambda n: f"{n['one class']:.0f} of {n['texts']:.0f}",
         lambda n: (
@@ -55,7 +55,7 @@ FINDINGS = (
     ),
     Finding(
         "bbc-news-classifier",
-        {"found": rf"heads 4, start 0\.3: {NUMBER} to"},
+        {"found": rf"4 heads: {NUMBER} to"},
         lambda n: f"1/4 → {n['found']:.2f}",
         lambda n: (
             "Where on the page is the sport? Whoever counts words guesses one place in four; "
