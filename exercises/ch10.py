@@ -1,4 +1,4 @@
-"""Checks of chapter 10: the same function with less work, padding, and a bag of tokens.
+"""Checks of chapter 10: the same function with less work.
 
 Shapes: B sequences, T queries, S keys, H heads, D = the tokens' width.
 """
@@ -9,35 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from exercises.comparing import compare_numbers, compare_work
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal, require_parts, work
-from exercises.mistakes import NO_BIAS, STRIDED, split, strided, wrong_orders, wrong_scales
+from exercises.comparing import compare_work
+from exercises.exercise import Case, Cases, Code, FaultError, as_number, check, exercise, work
+from exercises.mistakes import NO_BIAS, STRIDED, split, strided, wrong_orders
 
 B, H, T, S, D_HEAD, D = 2, 3, 2, 7, 4, 10  # D is not H * D_HEAD here
-
-
-@exercise
-def absorbed_scores() -> Cases:
-    """Check ``function(q, tokens, k_weight)``: scores from keys that are never made.
-
-    ``q`` is (B, H, T, D_head), projected; ``tokens`` (B, S, D); ``k_weight`` (H * D_head, D), the
-    weight of an ``nn.Linear``. The result is (B, H, T, S), divided by the root of D_head.
-    """
-    draw = normal(11)
-    q = draw(B, H, T, D_HEAD)
-    tokens, weight, keys, stripes = _tokens_and_heads(draw)
-    products = q @ keys.mT
-    right = products / D_HEAD**0.5
-    mistakes = wrong_scales(products, D_HEAD, width=D) | {
-        "queries and keys are exchanged: (B, H, T, S).": right.mT,
-        "these are the weights; give the scores, before the softmax.": right.softmax(-1),
-        STRIDED: q @ stripes.mT / D_HEAD**0.5,
-    }
-    mistakes |= wrong_orders(keys, 1, lambda wrong: q @ wrong.mT / D_HEAD**0.5)
-    # Each query goes through the weight, and then meets every token.
-    enough = B * H * T * (D_HEAD * D + S * D)
-    with work(enough, "a key was projected"):
-        yield Case((q, tokens, weight), right, mistakes, "the result", atol=1e-4)
 
 
 @exercise
@@ -116,89 +92,30 @@ def row_asked_for(function: Code) -> None:
 
 
 @check
-def padding_tokens(function: Code) -> None:
-    """Check ``function(lengths, batch_size)``: padding in batches as given, and sorted by length.
+def queries_absorbed(predicted: Any) -> None:
+    """Check up to how many queries absorption needs fewer multiply-adds: S = 512, D = 64, H = 8.
 
-    ``lengths`` is a list of ints. The result is two ints: how many padding tokens the batches hold
-    when texts are taken in the order given, and when they are sorted by length first. Either end
-    may come first; the smaller last batch then holds others, and the number is another.
+    The number at which both orders need as many, 8.98, is right as well as the 8 below it.
     """
-    cases = [([5, 1, 4, 2], 2), ([3, 9, 2, 7, 7, 1, 8, 6], 3), ([4, 4, 3], 2), ([6], 4)]
-    results = [call(function, list(lengths), size) for lengths, size in cases]
-    for result in results:
-        require_parts(result, 2, "two numbers: as given, and sorted")
-    by_length = [as_number(result[1], "the padding of sorted batches") for result in results]
-    longest_first = by_length == [_padding(sorted(n, reverse=True), size) for n, size in cases]
-    for i in range(1 if longest_first else 2):
-        found = []
-        for result, (lengths, size) in zip(results, cases, strict=True):
-            order = sorted(lengths) if i else lengths
-            what = f"for lengths {order} in batches of {size}, the padding"
-            wrong = _wrong_paddings(lengths, size, is_sorted=bool(i))
-            found.append((result[i], _padding(order, size), what, wrong))
-        compare_numbers(found)
-
-
-def _wrong_paddings(lengths: list[int], size: int, is_sorted: bool) -> dict[str, int]:
-    known: dict[str, int] = {}
-    ends = [sorted(lengths), sorted(lengths, reverse=True)] if is_sorted else [lengths]
-    for n, order in enumerate(ends):
-        end = ", longest first" if n else ""
-        right, whole = _padding(order, size), order[: len(order) // size * size]
-        missing = -len(order) % size * max(order[len(whole) :], default=0)
-        known |= {
-            f"these are all positions{end}; subtract the tokens.": right + sum(order),
-            f"the last batch, which may be smaller, is left out{end}.": _padding(whole, size),
-            f"the last batch, which may be smaller, is counted as full{end}.": right + missing,
-        }
-    other = lengths if is_sorted else sorted(lengths)
-    back = other if is_sorted else other[::-1]
-    return known | {
-        "a batch is padded to its own longest text.": _padding(lengths, len(lengths)),
-        "a batch is padded to its own longest text, and the last one is full.": (
-            -(-len(lengths) // size) * size * max(lengths) - sum(lengths)
-        ),
-        "the two orders are the wrong way round.": _padding(other, size),
-        "the two orders are the wrong way round, longest first.": _padding(back, size),
+    S, D, H = 512, 64, 8
+    equal = S * D / (D + S * (H - 1))
+    n = as_number(predicted, "the number of queries")
+    if equal - 1 < n < equal + 0.01:
+        return
+    known = {
+        S: "with all 512 queries absorption is the dearer order: scores and mixtures grow with n times D times H.",
+        D: "an absorbed query meets all D numbers of a token in each head: n S D H for the scores alone.",
+        S * D / (D + S * H): "a projected query meets the keys as well: 2 n S D belong to the first order.",
+        S * D / (D + S * D): "a token has D numbers, and there are H heads; D times D is too many.",
+        S * D / (S * (H - 1)): "bringing the queries there and back has a price, 2 n D D.",
+        equal + 1: "with nine queries absorption needs more; up to how many does it need less?",
+        1: "one query is not all: with two it still needs fewer.",
     }
-
-
-@exercise
-def bag_of_tokens() -> Cases:
-    """Check ``function(scores, occurs, values)``: attention to the vocabulary, not to the text.
-
-    ``scores`` is (V,), those of one query; ``occurs`` (B, V), how often each token occurs in each
-    text, int64; ``values`` (V, D). The result is what the query gathers from each text, (B, D).
-    """
-    draw = normal(14)
-    scores, values = draw(6), draw(6, 4)
-    occurs = torch.tensor([[1, 3, 0, 2, 0, 1], [0, 1, 5, 0, 2, 0], [2, 0, 0, 1, 1, 4]])
-    texts = [torch.arange(6).repeat_interleave(row) for row in occurs]
-    right = torch.stack([scores[text].softmax(0) @ values[text] for text in texts])
-    often, shares = occurs.float(), scores.softmax(0)  # of the vocabulary, each token once
-    counted = often * scores.exp()
-    mistakes = {
-        "how often a token occurs is not used: every text gathers the same.": ((shares @ values).expand(3, 4)),
-        "how often is forgotten: a token counts once, however often it occurs.": ((scores + (often > 0).log()).softmax(-1) @ values),
-        "the counts are added to the scores; add their logarithms.": ((scores + often).softmax(-1) @ values),
-        "the scores are multiplied by the counts; add the logarithms of these.": ((scores * often).softmax(-1) @ values),
-        "a token that does not occur has a weight; with the logarithm of 0, -inf, it has none.": (
-            (scores + often.log1p()).softmax(-1) @ values
-        ),
-        "the logarithm of 0 was made 0, so a token that does not occur weighs as if it did.": (
-            (scores + often.clamp(min=1).log()).softmax(-1) @ values
-        ),
-        "the counts come after the softmax, so the weights no longer sum to one.": ((shares * often) @ values),
-        "the exponentials are not divided by their sum.": counted @ values,
-        "the softmax runs over the texts; it should run over the vocabulary.": ((scores + often.log()).softmax(0).nan_to_num() @ values),
-        "this is the mean of the values; the scores are not used.": (often / often.sum(-1, keepdim=True) @ values),
-    }
-    yield Case((scores, occurs, values), right, mistakes, "what the query gathers")
-
-
-def _padding(lengths: list[int], size: int) -> int:
-    parts = [lengths[i : i + size] for i in range(0, len(lengths), size)]
-    return sum(len(part) * max(part) - sum(part) for part in parts)
+    nearest = min(known, key=lambda number: abs(number - n))
+    if abs(nearest - n) < 0.15 or (nearest == equal + 1 and 9 <= n < 9.99 and abs(n - 64 / 7) > 0.01):
+        raise FaultError(known[nearest])
+    side = "fewer" if n < equal else "more"
+    raise FaultError(f"with {n:g} queries absorption needs {side} multiply-adds. Write both counts, and set them equal.")
 
 
 def _tokens_and_heads(draw: Code) -> tuple[Tensor, Tensor, Tensor, Tensor]:
