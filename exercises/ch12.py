@@ -1,4 +1,4 @@
-"""Checks of chapter 12: steps with a cache, shared heads of keys, pages, guesses.
+"""Checks of chapter 12: steps with a cache, what a step reads, guesses.
 
 Shapes: B texts, T queries, S tokens in the cache, H heads.
 """
@@ -6,11 +6,9 @@ Shapes: B texts, T queries, S tokens in the cache, H heads.
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, compare, exercise, normal
-from exercises.mistakes import HEAD_0, KEYS_0, NO_MASK, SWAPPED, ZEROED, soft, turned, wrong_attention
+from exercises.mistakes import NO_MASK, SWAPPED, ZEROED, soft, turned, wrong_attention
 
 
 @exercise
@@ -58,101 +56,27 @@ def cached_steps() -> Cases:
         yield Case(given, right, wrong, what, parts, order=(1, 2, 0))
 
 
-class _Largest(TorchDispatchMode):
-    """Note how many numbers the largest result of an operation has; one seen wide counts too.
-
-    And note whether PyTorch's kernel was given fewer heads of keys than of queries.
-    """
-
-    numbers, grouped = 0, False
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if "scaled_dot_product" in str(func) and args[0].shape[1] != args[1].shape[1]:
-            self.grouped = True
-        if isinstance(result, Tensor):
-            self.numbers = max(self.numbers, result.numel())
-        return result
-
-
-@exercise
-def grouped_heads() -> Cases:
-    """Check ``function(q, k, v)``: H heads of queries attend to H_kv heads of keys, no mask.
-
-    ``q`` and the result are (B, H, T, D_head), ``k`` and ``v`` (B, H_kv, S, D_head); query head h
-    reads key head h // (H / H_kv). No key may be repeated, nor seen as if it were.
-    """
-    draw = normal(12)
-    for H_kv, H, T in [(2, 6, 3), (4, 8, 1), (1, 4, 2), (3, 3, 2)]:
-        q, times = draw(2, H, T, 8), H // H_kv
-        k, v = draw(2, 2, H_kv, 5, 8)
-        wide_k, wide_v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
-        tiles, first = [h % H_kv for h in range(H)], [0] * H
-
-        def heads(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            return soft(q @ k.mT / 8**0.5) @ v
-
-        apart = q.unflatten(1, (times, H_kv)).transpose(1, 2)  # head h in group h % H_kv
-        flat = q.transpose(1, 2).reshape(2, H_kv, -1, 8)  # (B, H_kv, times * T, D_head)
-        mistakes = {
-            "the key heads are laid like tiles, 0 1 0 1; it is 0 0 1 1.": (heads(q, k[:, tiles], v[:, tiles])),
-            HEAD_0: heads(q, k[:, first], v[:, first]),
-            "the rows of a group come out in another order than they went in.": (heads(flat, k, v).reshape(q.shape)),
-            "heads far apart share a group, and come out in its order; neighbours share one.": (
-                heads(apart.reshape(2, H_kv, -1, 8), k, v).reshape(q.shape)
-            ),
-        } | wrong_attention(q, wide_k, wide_v)
-        del mistakes[KEYS_0]  # there is no mask: the same as HEAD_0
-        what = f"for {H_kv} key heads, {H} query heads and {T} new tokens, the result"
-        right = heads(q, wide_k, wide_v)
-        with _Largest() as largest:
-            try:
-                yield Case((q, k, v), right, mistakes, what)
-            except FaultError as fault:
-                if T > 1 and "is invalid for input of size" in str(fault):
-                    raise FaultError(f"here T is {T}, not 1: a group has H / H_kv * T rows ({fault})") from fault
-                raise
-        if largest.grouped:
-            raise FaultError(
-                "right, but it is PyTorch's enable_gqa that grouped the heads: do it yourself, "
-                "with the queries of a group as rows of one matrix."
-            )
-        if times > 1 and largest.numbers >= wide_k.numel():
-            raise FaultError(
-                "right, but keys or values were repeated, as a broadcast product also does: make the queries of a group rows of one matrix."
-            )
-
-
 @check
-def gathered_pages(function: Code) -> None:
-    """Check ``function(room, table, length)``: the keys and values of a text, from its pages.
+def cache_as_large(predicted: Any) -> None:
+    """Check after how many tokens the cache has as many numbers as the weights: 12 D^2 to 2 D each.
 
-    ``room`` is (2, pages, H_kv, page, D_head), ``table`` the numbers of the text's pages in their
-    order. The result is (2, H_kv, length, D_head), 1 <= length <= page * len(table).
+    D is 1,024; a block has 4 D^2 weights for attention and 8 D^2 for its feed-forward network.
     """
-    draw = normal(12)
-    for table, length, H_kv in [([6, 2, 5], 10, 2), ([3, 0], 8, 3), ([4, 1], 5, 2)]:
-        room = draw(2, 7, H_kv, 4, 5)
-        pages = [room[:, number] for number in table]  # (2, H_kv, page, D_head) each
-        right = torch.cat(pages, dim=2)
-        mixed = torch.stack(pages, dim=1).reshape(right.shape)
-        first = torch.cat([room[:, n] for n in range(len(table))], dim=2)
-        in_order = torch.cat([room[:, n] for n in sorted(table)], dim=2)
-        mistakes = {
-            "the last page need not be full: give `length` rows.": right,
-            "heads mixed up: a page holds all heads; bring its axis beside that of the rows before two axes become one.": mixed[
-                :, :, :length
-            ],
-            "these are the first pages of the memory; take those of the table.": (first[:, :, :length]),
-            "the pages stand in the memory's order; take them in the table's.": (in_order[:, :, :length]),
-            "these are the last rows; the first `length` are the text's.": right[:, :, -length:],
-        }
-        if length == right.shape[2]:  # nothing to cut, so nothing of it can be wrong
-            mistakes = {said: wrong for said, wrong in mistakes.items() if "`" not in said}
-        got = call(function, room.clone(), list(table), length)
-        if isinstance(got, list | tuple) and all(isinstance(part, Tensor) for part in got):
-            got = torch.stack([*got]) if len({part.shape for part in got}) == 1 else got
-        compare(got, right[:, :, :length], f"for the pages {table}, the result", mistakes)
+    tokens = as_number(predicted, "the number of tokens")
+    right = 6 * 1024
+    if abs(tokens - right) <= 1:
+        return
+    mistakes = {
+        2 * 1024: "this leaves out the feed-forward network: it has 8 D^2 weights more.",
+        4 * 1024: "these are the weights of the feed-forward network alone; attention has 4 D^2.",
+        12 * 1024: "a token keeps a key and a value, 2 D numbers.",
+        24 * 1024: "bytes for weights, numbers for the cache? Both have four bytes a number.",
+        3 * 1024: "a token keeps a key and a value of D numbers each, 2 D, and not 4 D.",
+    }
+    for wrong, said in mistakes.items():
+        if abs(tokens - wrong) <= 1:
+            raise FaultError(said)
+    raise FaultError("per layer: 4 D^2 weights of attention and those of the feed-forward network; how many numbers does a token keep?")
 
 
 @check

@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn.functional as F
 
 from exercises import ch12
 
@@ -53,24 +52,9 @@ def accept_as_a_list(guesses, answers):
     return [*written, answers[-1]]
 
 
-def broadcast(q, k, v):
-    B, H, T, D_head = q.shape
-    q = q.view(B, k.shape[1], -1, T, D_head)
-    scores = q @ k.unsqueeze(2).mT / math.sqrt(D_head)
-    return (scores.softmax(-1) @ v.unsqueeze(2)).view(B, H, T, D_head)
-
-
-def gather(room, table, length):
-    return room[:, table].transpose(1, 2).flatten(2, 3)[:, :, :length]
-
-
-def gather_in_two(room, table, length):
-    return tuple(cat([part[n] for n in table], 1)[:, :length] for part in room)
-
-
 RIGHT = {
     ch12.accepted_tokens: [accept_in_a_loop, accept_as_a_list],
-    ch12.gathered_pages: [gather, gather_in_two],
+    ch12.cache_as_large: [6144, 6144.0],
 }
 
 WRONG = {
@@ -95,28 +79,11 @@ WRONG = {
         (lambda g, a: g, "these are all guesses"),
         (lambda g, a: 3, "should be a tensor"),
     ],
-    ch12.grouped_heads: [
-        (
-            lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
-            "PyTorch's enable_gqa",
-        ),
-        (
-            lambda q, k, v: q.view(*k.shape[:2], -1, 8)[:, :, : q.shape[1] // k.shape[1]].view(
-                q.shape
-            ),
-            "a group has H / H_kv * T rows",
-        ),
-        (broadcast, "as a broadcast product also does"),
-    ],
-    ch12.gathered_pages: [
-        (lambda r, t, n: gather(r, t, 4 * len(t)), "the last page need not be full"),
-        (
-            lambda r, t, n: r[:, t].reshape(2, r.shape[2], -1, r.shape[4])[:, :, :n],
-            "heads mixed up: a page holds all heads",
-        ),
-        (lambda r, t, n: gather(r, list(range(len(t))), n), "those of the table"),
-        (lambda r, t, n: gather(r, sorted(t), n), "the memory's order"),
-        (lambda r, t, n: gather(r, t, 4 * len(t))[:, :, -n:], "the last rows"),
-        (lambda r, t, n: gather(r, t, n)[:1], "expected"),
+    ch12.cache_as_large: [
+        (2048, "leaves out the feed-forward network"),
+        (4096, "alone; attention has 4 D^2"),
+        (12288, "a key and a value, 2 D numbers"),
+        (24576, "four bytes a number"),
+        (100, "how many numbers does a token keep?"),
     ],
 }

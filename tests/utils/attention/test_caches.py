@@ -1,9 +1,9 @@
-"""What is written one token at a time is what is written at once; pages hold what a list holds."""
+"""What is written one token at a time is what is written at once."""
 
 import pytest
 import torch
 
-from chapters.ch12_paged import PagedCache
+from chapters.ch14_variants import ConvMultiHeadAttention
 from utils.attention import MultiHeadAttention
 from utils.cache import KeyValueCache
 from utils.positions import ALiBi, RotaryPositionalEncoding
@@ -95,82 +95,4 @@ def test_what_does_not_fit_is_refused_and_leaves_the_cache_as_it_was(make):
         with pytest.raises(ValueError, match="do not fit"):
             KeyValueCache(9).append(torch.zeros(k), torch.zeros(v))
     with pytest.raises(NotImplementedError, match="convolution"):
-        make(Convolved).decode(tokens(), KeyValueCache(T))
-
-
-# Pages.
-
-PAGES, PAGE, SHAPE = 20, 4, (2, 3)
-
-
-@pytest.fixture
-def cache():
-    return PagedCache(PAGES, PAGE, *SHAPE)
-
-
-def write(cache, plain, text, count):
-    """Add tokens to the cache and, as (2, H_kv, D_head), to a list beside it."""
-    for _ in range(count):
-        plain.setdefault(text, []).append(torch.randn(2, *SHAPE))
-        cache.append(text, *plain[text][-1])
-
-
-def assert_same(cache, plain):
-    for text, rows in plain.items():
-        assert torch.equal(torch.stack(cache.gather(text)), torch.stack(rows, dim=2))
-
-
-@pytest.mark.parametrize("start", [1, PAGE - 1, PAGE, PAGE + 2, 3 * PAGE])
-def test_a_beginning_is_shared_until_the_texts_part(cache, start):
-    plain = {}
-    write(cache, plain, "a", start)
-    assert_same(cache, plain)
-    assert len(cache.tables["a"]) == -(-start // PAGE) == PAGES - len(cache.free)
-    for name in "bc":
-        cache.fork("a", name)
-        plain[name] = list(plain["a"])
-    assert len(cache.free) == PAGES - len(cache.tables["a"])  # shared, and not copied
-    for name in "bca":
-        write(cache, plain, name, 3)
-    assert_same(cache, plain)
-    whole = start // PAGE
-    assert len({tuple(table[:whole]) for table in cache.tables.values()}) == 1
-    assert len({table[whole] for table in cache.tables.values()}) == 3, "each writes its own page"
-    cache.drop("a")
-    del plain["a"]
-    assert_same(cache, plain)
-    cache.drop("b")
-    cache.drop("c")
-    assert sorted(cache.free) == list(range(PAGES))  # all came back with their last reader
-    assert not any(cache.readers)
-
-
-def test_a_full_memory_says_so_and_changes_nothing():
-    cache, plain, row = PagedCache(2, PAGE, *SHAPE), {}, torch.ones(SHAPE)
-    write(cache, plain, "a", PAGE + 1)
-    cache.fork("a", "b")
-    tables = {text: list(table) for text, table in cache.tables.items()}
-    for text in ("b", "c"):  # a copy of a shared page, and a first page
-        with pytest.raises(MemoryError, match="2 pages"):
-            cache.append(text, row, row)
-    assert cache.tables == tables
-    assert cache.lengths == {"a": PAGE + 1, "b": PAGE + 1}
-    assert_same(cache, plain)
-
-
-def test_what_does_not_fit_the_pages_is_refused(cache):
-    row = torch.ones(SHAPE)
-    for k, v in [(row, row.mT), (row.mT, row)]:
-        with pytest.raises(ValueError, match="shape"):
-            cache.append("a", k, v)
-    assert not cache.tables
-    for sizes in [(0, 4, 2, 3), (1, 0, 2, 3), (1, 4, 2, 0)]:
-        with pytest.raises(ValueError, match="at least 1"):
-            PagedCache(*sizes)
-    for call in (cache.gather, cache.drop, lambda text: cache.fork(text, "b")):
-        with pytest.raises(KeyError):
-            call("a")
-    cache.append("a", row, row)
-    with pytest.raises(ValueError, match="there already"):
-        cache.fork("a", "a")
-    assert PagedCache(1, 2, 1, 3, dtype=torch.float64).room.dtype == torch.float64
+        make(ConvMultiHeadAttention).decode(tokens(), KeyValueCache(T))
