@@ -29,11 +29,6 @@ def read_by_keys(state, q, k, v, mask):
     return top, total, mixed
 
 
-def visited(T, window, tile):
-    starts = range(0, T, tile)
-    return sum(i - max(0, start - window + 1) // tile + 1 for i, start in enumerate(starts))
-
-
 def merge(outputs, log_sums):
     return (log_sums.softmax(dim=0) * outputs).sum(dim=0), log_sums.logsumexp(dim=0)
 
@@ -52,13 +47,10 @@ def merge_plainly(outputs, log_sums):
     return (sums * outputs).sum(0) / sums.sum(0), sums.sum(0).log()
 
 
-def by_the_window(T, window, tile):
-    return sum(min(i + 1, window // tile) for i in range(math.ceil(T / tile)))
-
-
 RIGHT = {
     ch11.one_tile: [read, read_by_keys],
     ch11.merged_parts: [merge, merge_in_turns],
+    ch11.put_on: [0.35, torch.tensor(0.25), 0.5],
 }
 
 WRONG = {
@@ -96,10 +88,6 @@ WRONG = {
         (read, {"mixed * down": "mixed / down"}, "mixed before is rescaled the wrong way"),
         (lambda s, *a: read(s, *a)[:2], "should return three tensors"),
     ],
-    ch11.tiles_visited: [
-        (by_the_window, {"window // tile)": "round(window / tile) + 1)"}, "it is 9"),
-        (lambda T, w, tile: visited(T, w, tile) / 1, "should be an int; got float"),
-    ],
     ch11.merged_parts: [
         (lambda o, s: (o.mean(0), s.logsumexp(0)), "the plain mean"),
         (lambda o, s: (o.sum(0), s.logsumexp(0)), "added as they are"),
@@ -120,8 +108,12 @@ WRONG = {
         (lambda o, s: (merge(o, s)[0], s.logsumexp(0)[:, 0]), "lost its last dimension"),
         (lambda o, s: merge(o, s)[0], "should return two tensors"),
     ],
-    ch11.causal_state: [
-        (lambda q, k, v: q @ (v.T @ k), "the output is wrong"),
-        (lambda q, k, v: (q @ k.T).tril() @ v, "a number for each query and key"),
+    ch11.put_on: [
+        (1.0, "trained with the window"),
+        (0.75, "too much"),
+        (1 / 8, "so much is guessing"),
+        (0.0, "one of eight"),
+        (12.5, "between 0 and 1"),
+        (None, "should be a number"),
     ],
 }
