@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from chapters.ch14_variants import ConvMultiHeadAttention
 from utils.attention import MultiHeadAttention
 from utils.cache import KeyValueCache
 from utils.positions import ALiBi, RotaryPositionalEncoding
@@ -95,4 +94,4 @@ def test_what_does_not_fit_is_refused_and_leaves_the_cache_as_it_was(make):
         with pytest.raises(ValueError, match="do not fit"):
             KeyValueCache(9).append(torch.zeros(k), torch.zeros(v))
     with pytest.raises(NotImplementedError, match="convolution"):
-        make(ConvMultiHeadAttention).decode(tokens(), KeyValueCache(T))
+        make(Convolved).decode(tokens(), KeyValueCache(T))

@@ -8,7 +8,6 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention.bias import causal_lower_right
 
-from chapters.ch13_ring import ring_attention
 from utils.attention import (
     MultiHeadAttention,
     combine_masks,
