@@ -2,7 +2,7 @@
 
 Every benchmark compares things within one run: they take turns, and the table gives medians,
 quartiles and ratios. Seconds alone say more about the machine than about the code. How to time,
-to count and to measure memory is in ``utils.timing``.
+to count and to find the limits is in ``timing``, ``limits`` and ``utils.costs``.
 
 ``python -m benchmarks layers``: one layer, as several libraries write it
 

@@ -14,8 +14,8 @@ import torch
 
 from benchmarks import report
 from benchmarks.arguments import DTYPES, parse
+from benchmarks.limits import Peak, measure_peak
 from benchmarks.page import PARTS, write_page
-from utils.costs import Peak, measure_peak
 
 Found = tuple[dict[str, pd.DataFrame], dict[str, Any]]  # tables and settings, for the file
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "_build" / "benchmarks"

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from utils.costs import multiply_adds
+from benchmarks.limits import multiply_adds
 
 Kind = Literal["ours", "peer", "floor"]
 Asked = Literal["none", "mean", "all"]

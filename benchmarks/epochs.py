@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from benchmarks.timing import seconds
 from benchmarks.variants import VARIANTS, build, build_optimizer, train_epoch
 from utils.news import class_names, drop_duplicates, load_news
 from utils.text import make_dataloader, train_tokenizer
-from utils.timing import seconds
 
 Batch = tuple[Tensor, Tensor]  # ids (B, T) and labels (B,)
 BASELINE = "torch"

@@ -12,10 +12,10 @@ from tqdm import tqdm
 
 from benchmarks.cases import Case, Peer, reference, without_biases
 from benchmarks.floors import floors
+from benchmarks.limits import Peak
 from benchmarks.peers import build_peers, torch_peers
 from benchmarks.ratios import quartiles, ratio
-from utils.costs import Peak
-from utils.timing import interleave
+from benchmarks.timing import interleave
 
 PASSES = {"forward": False, "both": True}  # both: forward and backward
 TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}  # of the largest value

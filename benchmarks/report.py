@@ -16,7 +16,7 @@ import pandas as pd
 import torch
 
 from benchmarks import peers
-from utils.costs import Peak
+from benchmarks.limits import Peak
 from utils.files import replacing
 
 RESULTS = Path(__file__).parent / "results"

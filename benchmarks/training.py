@@ -17,7 +17,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.epochs import BASELINE, Documents, double_losses, train_in_turns
+from benchmarks.limits import Peak, multiply_adds
 from benchmarks.ratios import quartiles, ratio
+from benchmarks.timing import interleave
 from benchmarks.variants import (
     EMBED_DIM,
     NUM_HEADS,
@@ -26,9 +28,7 @@ from benchmarks.variants import (
     build_optimizer,
     training_step,
 )
-from utils.costs import Peak, multiply_adds
 from utils.memory import peak_memory
-from utils.timing import interleave
 
 FLOOR = "floor"
 SLOW = ("loop", "reshaped")

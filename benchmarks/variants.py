@@ -132,7 +132,7 @@ def build(name: str, vocab_size: int, num_classes: int, device: torch.device) ->
 
 
 def build_optimizer(model: nn.Module, learning_rate: float = 1e-3) -> torch.optim.Optimizer:
-    """Build the optimiser of ``utils.training.train``, with the learning rate of chapter 7."""
+    """Build AdamW, with the learning rate of chapter 7."""
     return torch.optim.AdamW(model.parameters(), learning_rate, fused=True)
 
 

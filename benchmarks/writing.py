@@ -16,13 +16,13 @@ from torch import Tensor
 from tqdm import tqdm
 
 from benchmarks import writer
+from benchmarks.timing import interleave
 from chapters.ch18_llama import to_llama
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_sampling import write
 from chapters.ch18_writer import load_writer
 from utils.byte_pairs import END_OF_TEXT
 from utils.costs import count
-from utils.timing import interleave
 
 AIM = 1.5  # times as fast as ``generate`` with its default, one text at a time
 OURS, DEFAULT, FLOOR = "ours", "generate", "the products alone"

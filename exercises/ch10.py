@@ -108,11 +108,11 @@ def queries_absorbed(predicted: Any) -> None:
         S * D / (D + S * H): "a projected query meets the keys as well: 2 n S D belong to the first order.",
         S * D / (D + S * D): "a token has D numbers, and there are H heads; D times D is too many.",
         S * D / (S * (H - 1)): "bringing the queries there and back has a price, 2 n D D.",
-        equal + 1: "with nine queries absorption needs more; up to how many does it need less?",
+        9: "with nine queries absorption needs more; up to how many does it need less?",
         1: "one query is not all: with two it still needs fewer.",
     }
     nearest = min(known, key=lambda number: abs(number - n))
-    if abs(nearest - n) < 0.15 or (nearest == equal + 1 and 9 <= n < 9.99 and abs(n - 64 / 7) > 0.01):
+    if abs(nearest - n) < 0.15:
         raise FaultError(known[nearest])
     side = "fewer" if n < equal else "more"
     raise FaultError(f"with {n:g} queries absorption needs {side} multiply-adds. Write both counts, and set them equal.")

@@ -5,8 +5,8 @@ import torch
 
 from benchmarks import page, report
 from benchmarks.epochs import Documents
+from benchmarks.limits import Peak
 from benchmarks.training import compare_variants
-from utils.costs import Peak
 
 VOCAB, CLASSES, EPOCHS, SLOW, STEPS = 50, 3, 4, 2, 3
 

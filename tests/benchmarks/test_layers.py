@@ -12,7 +12,7 @@ import torch
 from benchmarks import layers, parts, peers, report
 from benchmarks.cases import QUICK_CASES, Case
 from benchmarks.layers import compare_layers
-from utils.costs import Peak
+from benchmarks.limits import Peak
 
 ROOT = Path(__file__).resolve().parents[2]
 CPU, PEAK = torch.device("cpu"), Peak(flops=1e9, bytes=1e9)

@@ -8,8 +8,8 @@ import torch
 
 from benchmarks import __main__ as command
 from benchmarks import page, report
+from benchmarks.limits import Peak
 from benchmarks.parts import Part
-from utils.costs import Peak
 from utils.news import NEWS
 
 no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -10,7 +10,7 @@ import torch
 from benchmarks import chapters, page, report
 from benchmarks.cases import QUICK_CASES
 from benchmarks.layers import compare_layers
-from utils.costs import Peak
+from benchmarks.limits import Peak
 
 CPU, PEAK = torch.device("cpu"), Peak(1e12, 1e9)
 

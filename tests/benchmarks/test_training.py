@@ -9,9 +9,9 @@ from datasets import Dataset, DatasetDict
 
 from benchmarks import epochs as epochs_module
 from benchmarks.epochs import Documents, load_documents
+from benchmarks.limits import multiply_adds
 from benchmarks.training import compare_totals, largest_difference, step_memory
 from benchmarks.variants import VARIANTS, build
-from utils.costs import multiply_adds
 from utils.memory import _COUNT_ANEW
 from utils.text import make_dataloader, train_tokenizer
 

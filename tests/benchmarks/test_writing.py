@@ -9,8 +9,8 @@ import torch
 
 from benchmarks import __main__ as command
 from benchmarks import page, report, writer, writing
+from benchmarks.limits import Peak
 from benchmarks.writing import CALLS, DEFAULT, FLOOR, OURS
-from utils.costs import Peak
 
 CPU, STATIC = torch.device("cpu"), "generate, static cache"
 

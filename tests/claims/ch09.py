@@ -70,6 +70,19 @@ with says("(Exercise 1 works out the accuracy that this gives, and it is theirs.
     claim((2 + 2 * chance) / 4, 0.585, 0.595)
     claim(ten["accuracy"][0], 0.58, 0.6)
     claim(ten["accuracy"][2], 0.58, 0.6)
+with says("It takes more steps and a lower rate"):
+    for steps, rate, *accuracies in (
+        (800, 0.02, 0.79, 0.83),
+        (2400, 0.04, 0.8, 1.0),
+        (2400, 0.02, 1.0, 1.0),
+    ):
+        at = {"heads": 4, "width": 4, "D": 16, "conv": 0, "steps": steps, "rate": rate}
+        trial = run_all(run_recall, [at], [100, 101], file="results/09-recall.csv")["accuracy"]
+        for seen, said in zip(trial, accuracies, strict=True):
+            claim(seen, said - 0.0051, said + 0.0051)
+with says("at half the learning rate, nine of the same ten find all four."):
+    claim((ten["longer"] > 0.999).sum() == 9)
+    claim((ten.loc[served <= 2, "longer"] > 0.999).all())
 with says("After 800 steps, four of ten runs leave two of the four places to nobody"):
     claim((served[:4] == 2).all())
     claim((served == 2).sum() == 4)

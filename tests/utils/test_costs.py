@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from utils import costs
+from benchmarks import limits
+from benchmarks.limits import Peak, measure_peak, multiply_adds
 from utils.attention import MultiHeadAttention
-from utils.costs import Peak, kept_bytes, measure_peak, multiply_adds
+from utils.costs import kept_bytes
 from utils.fast import FastMultiHeadAttention
 
 SIZE = st.integers(1, 9)
@@ -105,7 +106,7 @@ def test_kept_bytes_are_those_of_what_leads_to_the_output(function, numbers):
     assert kept_bytes(lambda: function(x)) == 4 * numbers
 
 
-def test_kept_bytes_of_a_layer_are_those_of_chapter_6():
+def test_kept_bytes_of_a_layer_are_those_of_chapter_9():
     B, T, D, H = 2, 7, 8, 4
     layer, x = MultiHeadAttention(D, H), torch.randn(B, T, D, requires_grad=True)
     for need_weights, matrix in ((True, B * H * T * T), (False, B * H * T)):
@@ -114,7 +115,7 @@ def test_kept_bytes_of_a_layer_are_those_of_chapter_6():
 
 
 def test_a_peak_is_what_was_done_in_the_time_that_it_took(monkeypatch):
-    monkeypatch.setattr(costs, "seconds", lambda function, device: (function(), 0.5)[1])
+    monkeypatch.setattr(limits, "seconds", lambda function, device: (function(), 0.5)[1])
     peak = measure_peak(torch.device("cpu"), torch.float32, quick=True)
     assert (peak.flops, peak.bytes) == (2 * 256**3 / 0.5, 2 * 4 * 2**16 / 0.5)
     assert Peak(flops=100.0, bytes=20.0).ridge == 5.0

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from chapters.a4_importance import scaled_heads
+from chapters.a3_importance import scaled_heads
 from chapters.ch18_heads import averaged_heads
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention

@@ -19,7 +19,10 @@ NOT_YET = {
     "utils.attention.valid_length_mask",  # chapter 5, and what people ask (`book/symptoms.md`)
     "utils.figures.STYLE",  # a benchmark
     "utils.figures.plot_attention",  # chapter 3, since chapter 1 has arrows instead
-    "utils.tiled.tiled_attention",  # chapter 11, since the benchmark of pieces went
+    # One idea in one file, beside the layer: chapter 11 uses it as a whole, chapter 13 its parts.
+    "utils.tiled.merge_attention",
+    "utils.tiled.partial_attention",
+    "utils.tiled.tiled_attention",
     # Chapter 6 writes its own, and its claims compare the two.
     "utils.positions.ALiBi",
     "utils.positions.alibi_slopes",

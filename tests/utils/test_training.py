@@ -7,10 +7,11 @@ import torch
 from datasets import Dataset
 from torch import nn
 
+from chapters.a3_training import collect_logits, evaluate, train
 from utils.attention import MultiHeadAttention
 from utils.classifier import TextClassifier
 from utils.text import make_dataloader, train_tokenizer
-from utils.training import collect_logits, evaluate, gradient_steps, train
+from utils.training import gradient_steps
 
 WORDS = {0: "red crimson scarlet ruby", 1: "blue azure navy cobalt"}
 TEXTS = [" ".join(WORDS[i % 2].split()[: 1 + i // 2 % 4]) for i in range(16)]

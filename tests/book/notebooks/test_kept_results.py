@@ -61,9 +61,9 @@ def chapter_18():
     }  # fmt: skip
 
 
-def chapter_A4():
-    cut, longer = (table(f"A4-{name}").set_index("seed") for name in ("pruned", "longer"))
-    built = table("A4-trained").query("num_heads == 4").set_index("seed")["accuracy"]
+def chapter_A3():
+    cut, longer = (table(f"A3-{name}").set_index("seed") for name in ("pruned", "longer"))
+    built = table("A3-trained").query("num_heads == 4").set_index("seed")["accuracy"]
 
     def wide(values):
         return by_t(values, 1 - 0.05 / 17)  # 17 comparisons at once
@@ -78,7 +78,7 @@ def chapter_A4():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("compute", [chapter_11, chapter_18, chapter_A4])
+@pytest.mark.parametrize("compute", [chapter_11, chapter_18, chapter_A3])
 def test_the_prose_says_what_the_rows_hold(compute):
     (path,) = (path for path in chapters([]) if path.stem.startswith(compute.__name__[-2:]))
     cells = nbformat.read(path, as_version=4).cells

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.utils import parametrize, prune
 from torch.utils.flop_counter import FlopCounterMode
 
-from chapters.a4_pruning import prune_heads
+from chapters.a3_pruning import prune_heads
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention
 

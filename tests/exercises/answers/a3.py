@@ -1,8 +1,8 @@
-"""The checks of appendix A4 accept what is right, however written, and name what is wrong."""
+"""The checks of appendix A3 accept what is right, however written, and name what is wrong."""
 
 import torch
 
-from exercises import a4
+from exercises import a3
 
 
 def ablation(loss_of, num_heads):
@@ -39,14 +39,14 @@ def of_those_that_stay(cost, num_heads):
 
 
 RIGHT = {
-    a4.greedy_order: [in_turn, in_turn_by_tensors],
+    a3.greedy_order: [in_turn, in_turn_by_tensors],
 }
 
 WRONG = {
-    a4.head_ablation: [
+    a3.head_ablation: [
         (lambda *a: ablation(*a) + 1, "wrong at"),
     ],
-    a4.greedy_order: [
+    a3.greedy_order: [
         (in_turn, {", key=lambda h: cost([*gone, h])": ""}, "min takes a key"),
         (once, "measured once"),
         (lambda *a: once(*a)[::-1], "all were measured once"),
@@ -72,7 +72,7 @@ WRONG = {
         (lambda cost, n: [0] * n, "names a head twice"),
         (lambda cost, n: [3, 0, 1, 2], "expected"),
     ],
-    a4.cut_head: [
+    a3.cut_head: [
         (lambda q, *_: q, "two things"),
     ],
 }

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from utils import timing
-from utils.timing import interleave, seconds
+from benchmarks import timing
+from benchmarks.timing import interleave, seconds
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from chapters.a4_importance import (
+from chapters.a3_importance import (
     ablation_importance,
     confidence_importance,
     document_losses,

@@ -1,4 +1,4 @@
-"""Checks of appendix A4: what a head is worth, an order in which heads go, and a cut.
+"""Checks of appendix A3: what a head is worth, an order in which heads go, and a cut.
 
 Shapes: B texts, S tokens, H heads, D_head numbers a head.
 """

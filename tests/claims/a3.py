@@ -1,4 +1,4 @@
-"""What chapter A4 says, asserted (see `tools/claims.py`)."""
+"""What chapter A3 says, asserted (see `tools/claims.py`)."""
 
 from tools.claims import claim, says
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from chapters.a4_importance import scaled_heads
-from chapters.a4_pruning import prune_heads
+from chapters.a3_importance import scaled_heads
+from chapters.a3_pruning import prune_heads
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention
 from utils.naive import NaiveMultiHeadAttention
