@@ -53,6 +53,7 @@ def test_the_linear_rate_rises_and_falls():
     assert rates[19:] == sorted(rates[19:], reverse=True)
     assert 0 < rates[-1] < 0.01
     assert linear_rate(1, 1, 0.5) > 0
+    assert linear_rate(10, 100, 0.5) == 0.5, "by itself it rises over a tenth of the steps"
 
 
 def test_exact_matches_are_those_of_the_greedy_translation():

@@ -193,3 +193,10 @@ def test_no_texts_and_a_single_string_are_refused(model, tokenizer):
         embed_texts("one", model, tokenizer)
     with pytest.raises(ValueError, match="at least one text"):
         embed_texts([], model, tokenizer)
+
+
+def test_a_text_may_be_as_long_as_there_are_positions(model):
+    length = model.positions.num_embeddings
+    assert model.embed(torch.zeros(1, length, dtype=torch.long)).shape[1] == length
+    with pytest.raises(ValueError, match=f"at most {length} tokens"):
+        model.embed(torch.zeros(1, length + 1, dtype=torch.long))
