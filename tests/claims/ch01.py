@@ -80,7 +80,7 @@ with says("ten of the hard lookup's 11 good starts happen to have one key below 
     claim((below["hard, keys held"] & split).sum(), 10, 10)
     claim(below["soft, keys learnt"].sum(), at_least=18)
     claim(below["soft, keys held"].sum(), at_most=15)
-with says("they end below 7 minutes from all 20 starts, as the learnt ones do at 25.)"):
+with says("they end below 7 minutes from all 20 starts, as the learnt ones do at 25."):
     claim(below["soft, keys learnt"].all())
     for keys in starts:
         shares = soft(durations, keys, scale=1.0)

@@ -66,7 +66,7 @@ with says(r"so no training brings the loss below $\tfrac{7}{16} \ln 16 = 1.21$")
 with says("the wrong join comes down to 1.24, the wrong split does not."):
     claim(losses.max()["WrongJoin", 1], at_most=1.255)
     claim(losses.min()["WrongSplit", 1], at_least=1.26)
-with says("its loss is worse than chance."):
+with says("Its loss is worse than chance:"):
     claim(first.min()["WrongSplit", 1], at_least=2.85)
 with says("what head 0 found for tokens 0, 1, 2 and *3*. Token 3 saw token 1"):
     claim(tables["WrongJoin"][0].nonzero().flatten().tolist() == [0, 1, 2, 3])
