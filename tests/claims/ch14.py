@@ -69,9 +69,23 @@ with says(
     claim(middle["plain", 0.03], 0.0055, 0.0085)
     claim(middle["plain", 0.03] / middle["QK-norm", 0.1], at_least=10)
 
+with says("the plain layer recalled 0.98 (in two runs that are not shown)"):
+    torch.manual_seed(1)
+    slow, draw = Model(KINDS["plain"](2)), torch.Generator().manual_seed(1)
+    optimizer = torch.optim.AdamW(slow.parameters(), 0.1)
+    schedule = OneCycleLR(optimizer, 0.1, 900, pct_start=0.3)
+    for _ in range(900):
+        shown, values, asked, right, _ = lesson(draw, n=16)
+        optimizer.zero_grad()
+        F.cross_entropy(slow(shown, values, asked)[0].mT, right).backward()
+        nn.utils.clip_grad_norm_(slow.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+    claim(test(slow, n=16)["recall"], 0.95, 1)
+
 # The sink.
 with says(
-    "For a key that was not shown, the plain layer puts 0.71 of its weight on the first token, and with a sink logit 0.13."
+    "For a key that was not shown, the plain layer puts on average 0.71 of its weight on the first token, and with a sink logit 0.13."
 ):
     claim(of(silent, "plain", "first new").mean(), 0.66, 0.76)
     claim(of(silent, "sink logit", "first new").mean(), 0.09, 0.18)
@@ -87,27 +101,22 @@ with says("with it the first token gets 0.04 less (95 % interval 0.09 less to 0.
 with says("The layers differ by two parameters of 19,040; the gate has 1,056 more."):
     sizes_of = {kind: sum(p.numel() for p in Model(KINDS[kind](2)).parameters()) for kind in SILENT}
     claim(sizes_of == {"plain": 19_040, "sink logit": 19_042, "output gate": 20_096})
-with says("In this model it has none larger than the others have."):
+with says("ours has none larger than those of other tokens."):
     claim((silent["size first"] < silent["size others"]).all())
 
 # The state.
 with says(
-    "After 400 steps the gated delta rule recalls at least 0.90 of the last values with seven of eight seeds; a gated sum with a state as large recalls at most 0.62, linear attention at most 0.33."
+    "Trained for 1,200 steps, the gated delta rule recalls at least 0.96 of the last values with each of eight seeds, a gated sum with a state as large at most 0.75, and linear attention at most 0.44."
 ):
-    claim(np.sort(of(again, "gated delta", "recall"))[1], at_least=0.90)
-    claim(of(again, "gated sum", "recall").max(), at_most=0.62)
-    claim(of(again, "linear", "recall").max(), at_most=0.335)
+    claim(of(again, "gated delta", "recall").min(), at_least=0.96)
+    claim(of(again, "gated sum", "recall").max(), at_most=0.75)
+    claim(of(again, "linear", "recall").max(), at_most=0.44)
 with says("0.44 is then the best possible, but for values that are equal by chance."):
     chances = stats.binom(15, 1 / 8).pmf(np.arange(16))
     claim((chances / np.arange(1, 17)).sum(), 0.435, 0.445)
-with says("Softmax attention still recalls the most, 0.98,"):
-    claim(of(again, "QK-norm and RoPE", "recall").mean(), 0.97, 0.985)
 with says(
-    "The delta rule passes 0.96, also with the seed that had failed; the sums stay below 0.75"
+    "With a quarter of the state, four heads of eight numbers, the delta rule still recalls more than any gated sum with all of it."
 ):
-    claim(of(again, "gated delta", "recall")[3], at_most=0.5)
-    claim(of(longer, "gated delta", "recall").min(), at_least=0.96)
-    claim(of(longer, "gated sum", "recall").max(), at_most=0.75)
-    claim(of(longer, "linear", "recall").max(), at_most=0.45)
-with says("A quarter of the state still lets the delta rule recall more than any gated sum did"):
     claim(small["recall"].min() - of(again, "gated sum", "recall").max(), at_least=0)
+with says("Softmax attention recalls more than 0.99,"):
+    claim(of(again, "QK-norm and RoPE", "recall").min(), at_least=0.99)
