@@ -36,7 +36,8 @@ with says("let the mask say $z_h$ for its score: that is the same"):
     like = SimpleNamespace(sinks=silenced.sink, num_key_value_groups=1, training=False)
     theirs, _ = modeling_gpt_oss.eager_attention_forward(like, q, k, v, added, 16**-0.5)
     claim((ours - theirs.transpose(1, 2)).abs().max(), at_most=1e-6)
-with says("so all of them solve one triangular system"), torch.no_grad():
+with says("so all of them solve one triangular system"):
+    torch.set_grad_enabled(False)
     delta, tokens = GatedDelta(D, 1), torch.randn(1, 9, D)
     how = {"need_weights": True, "is_causal": False}
     ours, _ = delta.attend(tokens, tokens, tokens, causal_mask(9, 9), **how)
@@ -48,6 +49,7 @@ with says("so all of them solve one triangular system"), torch.no_grad():
     qkv = (each.view(1, 9, 1, D) for each in (q, k, v))
     theirs, _ = modeling_qwen3_next.torch_recurrent_gated_delta_rule(*qkv, keep.log(), write)
     claim((loop - D**0.5 * theirs.view(9, D)).abs().max(), at_most=1e-5)
+    torch.set_grad_enabled(True)
 
 # QK-norm.
 with says(
