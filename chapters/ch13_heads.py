@@ -5,7 +5,6 @@ Source: Shoeybi and others 2019, "Megatron-LM", section 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,25 +15,21 @@ from chapters.ch13_talk import all_reduce
 from utils.attention import MultiHeadAttention
 
 B, T, D, H = 4, 64, 64, 4  # texts, tokens of each, width, heads
-Step = Callable[[Tensor], Tensor]
 Weights = dict[str, Tensor]
-Ends = tuple[Step, Step]  # what is done to an input, and to an output
-
-
-def same(x: Tensor) -> Tensor:
-    """Give x."""
-    return x
 
 
 class Block(nn.Module):
     """H heads, 4 D hidden units, 12 D² weights; or a share of them."""
 
-    def __init__(self, share: float = 1, ends: Ends = (same, same)):
+    def __init__(self, share: float = 1):
         super().__init__()
         heads, hidden = int(H * share), int(4 * D * share)
         self.mha = MultiHeadAttention(D, heads, bias=False, head_dim=D // H)
         self.up = nn.Linear(D, hidden, bias=False)
         self.down = nn.Linear(hidden, D, bias=False)
+        ends: Any = [nn.Identity()] * 2  # a whole block adds nothing up
+        if share < 1:
+            ends = Enter.apply, Leave.apply
         self.enter, self.leave = ends
 
     def forward(self, x: Tensor) -> Tensor:
@@ -57,7 +52,7 @@ def share_of(weights: Weights, rank: int, N: int) -> Weights:
 
 
 class Enter(torch.autograd.Function):
-    """The input, the same in all processes, enters a share."""
+    """The input, the same in all processes, enters a share: Megatron's f."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -71,7 +66,7 @@ class Enter(torch.autograd.Function):
 
 
 class Leave(torch.autograd.Function):
-    """What a share gives leaves it: a part of the output."""
+    """A part of the output leaves a share: Megatron's g."""
 
     @staticmethod
     def forward(ctx: Any, part: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ Context".
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -16,18 +17,17 @@ from chapters.ch13_talk import pass_on
 from utils.attention import MultiHeadAttention
 from utils.tiled import merge_attention, partial_attention
 
-Part = tuple[Tensor, Tensor]  # an output, and a log-sum-exp for each query
 
-
-def ring(q: Tensor, k: Tensor, v: Tensor) -> Part:
+def ring(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     """Attend from this slice, (B, H, T / N, D_head), to all of them."""
-    parts: list[Part] = []
     kv = torch.stack([k, v])  # one message, not two
+    no_sum = torch.full_like(q[..., :1], -math.inf)
+    so_far = torch.zeros_like(q), no_sum  # attention to no keys
     for _ in range(dist.get_world_size() - 1):
         coming = pass_on(kv)  # travels while we compute
-        parts = [merge_attention([*parts, partial_attention(q, *kv)])]
+        so_far = merge_attention([so_far, partial_attention(q, *kv)])
         kv = coming()
-    return merge_attention([*parts, partial_attention(q, *kv)])
+    return merge_attention([so_far, partial_attention(q, *kv)])
 
 
 class Ring(torch.autograd.Function):

@@ -13,14 +13,14 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from chapters.ch13_heads import B, Block, D, Enter, H, Leave, T, Weights, share_of
+from chapters.ch13_heads import B, Block, D, H, T, Weights, share_of
 from chapters.ch13_ring import RingAttention
 from chapters.ch13_talk import all_reduce, counted, join
 
 
 def step(block: nn.Module, x: Tensor) -> Weights:
-    """Give output and gradients. The loss is a sum over tokens, so shares of it add up."""
-    x = x.detach().requires_grad_()  # as if other blocks came before
+    """Give output and gradients; the loss is a sum over tokens."""
+    x = x.detach().requires_grad_()  # as if from another block
     output = block(x)
     output.sin().sum().backward()
     return {"output": output.detach(), "x": x.grad, **gradients(block)}
@@ -28,17 +28,18 @@ def step(block: nn.Module, x: Tensor) -> Weights:
 
 def gradients(block: nn.Module) -> Weights:
     """Give the gradient of each weight."""
-    return {name: w.grad for name, w in block.named_parameters() if w.grad is not None}
+    found = ((name, w.grad) for name, w in block.named_parameters())
+    return {name: grad for name, grad in found if grad is not None}
 
 
 def all_reduced(found: Weights) -> Weights:
     """Add up over all processes."""
-    return {name: all_reduce(gradient) for name, gradient in found.items()}
+    return {name: all_reduce(grad) for name, grad in found.items()}
 
 
 def by_heads(whole: Block, x: Tensor, rank: int, N: int) -> Weights:
     """All texts, with some of the heads."""
-    block = Block(1 / N, (Enter.apply, Leave.apply))
+    block = Block(1 / N)
     block.load_state_dict(share_of(whole.state_dict(), rank, N))
     return step(block, x)
 

@@ -27,7 +27,8 @@ def all_reduce(x: Tensor) -> Tensor:
     """Give every process the sum of what each has brought."""
     total, N = x.clone(), dist.get_world_size()
     dist.all_reduce(total)  # in place
-    counted["numbers"] += 2 * (N - 1) / N * x.numel()  # round the ring twice
+    # By the formula: once round to add up, once to tell all.
+    counted["numbers"] += 2 * (N - 1) / N * x.numel()
     return total
 
 

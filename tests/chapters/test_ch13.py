@@ -47,6 +47,14 @@ def test_killed_and_started_again_it_has_the_same_bits(tmp_path):
     assert not failed
     assert "step 10" not in again
     torchrun(2, "ch13_training", whole)
-    for name in ("40-0.pt", "40-1.pt"):
+    for name in ("40-0of2.pt", "40-1of2.pt"):
         found, wanted = (torch.load(folder / name)["model"] for folder in (killed, whole))
         assert all(torch.equal(found[key], wanted[key]) for key in wanted)
+
+
+def test_another_number_of_processes_is_refused(tmp_path):
+    torch.save({}, tmp_path / "20-0of2.pt")
+    printed, failed = torchrun(1, "ch13_training", tmp_path)
+    assert failed
+    assert [file.name for file in tmp_path.iterdir()] == ["20-0of2.pt"]
+    assert "another number of processes" in printed
