@@ -13,6 +13,7 @@ WRONG = {
     ch09.two_heads: [
         (1.0, "one softmax for all four places"),
         (0.8, "three places found"),
+        (0.75, "three of the four places"),
         (0.5, "right sometimes, by chance"),
         (0.385, "one place found"),
         (0.25, "there are two heads"),
