@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -62,13 +62,13 @@ class Pages:
         words = [self.ids.get(word, OTHER) for word in words_in(text)]
         return torch.tensor([[OTHER + 1 + topic, *words]])
 
-    def cut(self, documents: Dataset, openings: bool = False) -> list[Tensor]:
-        """Give the passages of each topic, (N, 20): all of its texts, or how these begin."""
+    def cut(self, documents: Dataset) -> list[Tensor]:
+        """Give all passages of each topic, (N, 20): any words of a text that stand together."""
         found: list[list[Tensor]] = [[] for _ in range(self.num_topics)]
         for text, label in zip(documents["text"][:], documents["label"][:], strict=True):
             ids = self.encode(0, text)[0, 1:]  # (T,)
             if len(ids) >= LENGTH:
-                found[label].append(ids[None, :LENGTH] if openings else ids.unfold(0, LENGTH, 1))
+                found[label].append(ids.unfold(0, LENGTH, 1))
         return [torch.cat(each) for each in found]
 
     def draw(
@@ -83,11 +83,6 @@ class Pages:
         page = words.flatten(1).repeat_interleave(PLACES, dim=0)  # (4 * n, 80)
         asked = OTHER + 1 + topics.reshape(-1, 1)  # (4 * n, 1)
         return torch.cat([asked, page], dim=1), torch.arange(PLACES).repeat(n)
-
-    def openings(self, documents: Dataset, n: int = 1000) -> list[tuple[Tensor, Tensor]]:
-        """Give one batch of ``n`` pages made of how these texts begin, always the same."""
-        passages = self.cut(documents, openings=True)
-        return [self.draw(n, torch.Generator().manual_seed(0), passages)]
 
 
 class Placed(nn.Embedding):
@@ -139,20 +134,18 @@ def told(pages: Pages, asked: Sequence[tuple[Tensor, Tensor]], every: int = 20) 
 
 @torch.no_grad()
 def draw_looks(
-    finders: Sequence[nn.Module], pages: Pages, topic: int, caption: str
+    finders: Mapping[int, nn.Module], pages: Pages, topic: int, caption: str
 ) -> DescribedFigure:
-    """Draw our own page for each finder: the darker a word, the more its head looks at it."""
+    """Draw our own page for each seed: the darker a word, the more its finder looks at it."""
     words, blocks, told = OWN.split(), [], []
-    for finder in finders:
+    for seed, finder in finders.items():
         with recorded_weights(finder) as records:
             place = int(finder(pages.encode(topic, OWN)).argmax())
         weights = records[0][0][0].mean(dim=0)[0, 1:]  # (1, H, 1, 81) -> (80,)
-        share = weights.unflatten(0, (PLACES, -1)).sum(dim=1)[place].item()
-        blocks.append((f"{share:.2f} of the weight on the passage that it names", weights.tolist()))
+        blocks.append((f"seed {seed}", weights.tolist()))
         top = weights.argsort(descending=True)[:5].tolist()
-        told.append(
-            f"{blocks[-1][0]}, number {place + 1}; the most on {', '.join(words[i] for i in top)}"
-        )
+        most = ", ".join(words[i] for i in top)
+        told.append(f"Seed {seed} names number {place + 1} and looks the most at {most}")
 
     def draw(axes: Axes, narrow: bool) -> None:
         x, y, right = 4.0, 0.0, 72 * (NARROW if narrow else WIDE) - 4
@@ -169,5 +162,5 @@ def draw_looks(
             y += 36
 
     return draw_twice(
-        draw, "Two heads on one page of four passages. " + "; ".join(told) + ".", caption
+        draw, "Two heads on one page of four passages. " + ". ".join(told) + ".", caption
     )

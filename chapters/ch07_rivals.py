@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
-from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
@@ -35,16 +34,6 @@ def pieces(
     coded = tokenizer(documents["text"][:], truncation=True, max_length=max_length)["input_ids"]
     texts = [" ".join(tokenizer.convert_ids_to_tokens(row)) for row in coded]
     return [text.replace(" ##", "") for text in texts] if glued else texts
-
-
-def numbers(
-    own: Dataset, others: Dataset, tokenizer: PreTrainedTokenizerFast
-) -> list[tuple[Tensor, Tensor]]:
-    """Give TF-IDF of each text's pieces, (N, words), as ``own`` has them, and labels, for both."""
-    count = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\S+").fit(pieces(own, tokenizer))
-    rows = [count.transform(pieces(each, tokenizer)).toarray() for each in (own, others)]
-    labels = [torch.tensor(each["label"][:]) for each in (own, others)]
-    return list(zip([torch.tensor(each).float() for each in rows], labels, strict=True))
 
 
 class Mean(nn.Module):

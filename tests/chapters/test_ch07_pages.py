@@ -34,20 +34,22 @@ def test_the_answer_is_the_place_of_the_topic(pages):
     assert len(ids[:4, 0].unique()) == 4
 
 
-def test_openings_begin_a_text_and_unknown_words_have_one_id(pages, documents):
-    cut = pages.cut(documents, openings=True)
-    assert [len(each) for each in cut] == [1] * TOPICS
-    assert torch.equal(cut[2][0], pages.encode(2, documents[2]["text"])[0, 1 : LENGTH + 1])
+def test_passages_are_any_words_that_stand_together_and_unknown_words_have_one_id(pages, documents):
+    passages = pages.cut(documents)
+    assert [len(each) for each in passages] == [40 - LENGTH + 1] * TOPICS, "the short text has none"
+    text = pages.encode(0, documents[2]["text"])[0, 1:]  # (T,)
+    assert torch.equal(passages[2][3], text[3 : LENGTH + 3])
     assert pages.encode(0, "Never seen").tolist() == [[OTHER + 1, OTHER, OTHER]]
 
 
-def test_a_counter_that_is_told_the_passages_finds_them(pages, documents):
-    assert told(pages, pages.openings(documents, n=8), every=3) == 1.0
+def test_a_counter_that_is_told_the_passages_finds_them(pages):
+    seed_0 = torch.Generator().manual_seed(0)
+    assert told(pages, [pages.draw(8, seed_0)], every=3) == 1.0
 
 
-def test_what_is_noted_of_a_finder(pages, documents):
+def test_what_is_noted_of_a_finder(pages):
     finder = TextClassifier(pages.vocab_size, 8, 4, MultiHeadAttention(8, 2))
-    found = looked(finder, pages.openings(documents, n=5))
+    found = looked(finder, [pages.draw(5, torch.Generator().manual_seed(0))])
     assert 0 < found["head 0"] < 1
     assert found["head 2"] == 0, "there is no such head"
     assert 0 <= found["found"] <= 1

@@ -21,28 +21,6 @@ with says("Each has the best of three rates of its own, by validation."):
     for name_, rows_ in tests.items():
         (rate_,) = set(rows_["rate"])
         claim(by_rate[name_].max() - by_rate[name_][rate_], at_most=1e-6)
-with says("Both are ahead of our model, and took seconds."):
-    on_val = is_right(model, val_batches).mean()
-    for name_ in ("pieces", "words"):
-        ahead = counter(reads[name_], fit_docs, val_docs, best[name_]).mean() - on_val
-        claim(ahead, at_least=0, on=NEWS)
-
-
-def trained_on_counts(factor_, rate_, seed):
-    torch.manual_seed(seed)
-    one = nn.Linear(x.shape[1], len(classes))
-    rows_ = list(zip(factor_ * x, y, strict=True))
-    train(one, DataLoader(rows_, 32, shuffle=True), epochs=10, rate=rate_)
-    return is_right(one, [(factor_ * new_x, new_y)]).mean().item()
-
-
-with says(
-    "The same numbers, 30 times as large, give a good model in place of a poor one, and so does a rate"
-):
-    for seed in range(3):
-        claim(trained_on_counts(1, 0.001, seed), at_most=0.75, on=NEWS)
-        claim(trained_on_counts(30, 0.001, seed), at_least=0.91, on=NEWS)
-        claim(trained_on_counts(1, 0.03, seed), at_least=0.91, on=NEWS)
 
 ahead = {
     name_: ch07_runs.interval(right["attention"] - each)
@@ -57,7 +35,7 @@ with says(
     "attention leads a plain mean of the same vectors by 0.006 (95 % interval −0.006 to 0.018)."
 ):
     claim(np.allclose(ahead["mean"], [0.006, -0.006, 0.018], atol=0.0006))
-with says("with them the model loses 0.016 (0.002 to 0.029)."):
+with says("with them the model loses 0.016."):
     claim(np.allclose(ahead["positions"], [0.016, 0.002, 0.029], atol=0.0006))
 with says("The counter of the same pieces cannot be told from it either"):
     claim(ahead["pieces"][1], at_most=0, on=NEWS)
@@ -78,17 +56,33 @@ with says("the eight are 0.90 sure on average and right 0.60 of the time."):
     claim(eight["right 16"].mean(), 0.595, 0.605)
 
 by_heads = dict(tuple(found.groupby("num_heads")))
-with says("One head with positions finds 0.94 to 0.96 of the passages and four heads find 0.97"):
-    claim(by_heads[1]["found"].min(), 0.935, 0.945)
-    claim(by_heads[1]["found"].max(), 0.955, 0.965)
-    claim(by_heads[4]["found"].min(), 0.965, 0.975)
-    claim(by_heads[4]["found"].max(), 0.965, 0.975)
-with says("the one that is told where passages begin gets 0.98."):
-    claim(told, 0.965, 0.99, on=NEWS)
-with says("Of our eight finders with one head, two do so."):
-    claim((by_heads[1]["head 0"] < 0.2).sum() == 2)
-    claim((by_heads[1]["head 0"] > 0.4).sum() == 6)
-with says("With four heads, one or two point at the passage, and most others avoid it."):
-    pointing = (by_heads[4].filter(like="head ") > 0.35).sum(axis=1)
+with says("One head with positions finds 0.85 to 0.87 of the passages and four heads find 0.88"):
+    claim(by_heads[1]["found"].min(), 0.845, 0.855)
+    claim(by_heads[1]["found"].max(), 0.865, 0.875)
+    claim(by_heads[4]["found"].min(), 0.875, 0.885)
+    claim(by_heads[4]["found"].max(), 0.895, 0.905)
+with says("the one that is told where passages begin gets 0.91."):
+    claim(told, 0.895, 0.925, on=NEWS)
+with says("In these two runs one head names the place that it looks at, and where there is a hole"):
+    claim(looks[1]["weight on it"], at_least=0.3, on=NEWS)
+    claim(looks[1]["right, it is blocked"], at_most=0.01, on=NEWS)
+    claim(looks[1]["right, others blocked"], at_least=0.99, on=NEWS)
+with says("It finds the sport by what is missing, and so it names the hole."):
+    claim(looks[0]["weight on it"], at_most=0.22, on=NEWS)
+    claim(looks[0]["right, it is blocked"], at_least=0.99, on=NEWS)
+    claim(looks[0]["right, others blocked"], at_most=0.01, on=NEWS)
+with says("and either finder is right more often than by guessing"):
+    for each in finders.values():
+        for hole in holes.values():
+            other_words = torch.cat([ids[:, :1], ids[:, 1:].masked_fill(hole, 1)], dim=1)
+            claim(is_right(each, [(other_words, places)]).mean(), at_least=0.4, on=NEWS)
+with says("Of our eight finders with one head, two do so;"):
+    for seed, look in looks.items():  # what was kept is what we have just trained
+        kept = by_heads[1].set_index("seed")["head 0"][seed]
+        claim(abs(look["weight on it"] - kept), at_most=0.02)
+    claim((by_heads[1]["head 0"] < 0.22).sum() == 2)
+    claim((by_heads[1]["head 0"] > 0.3).sum() == 6)
+with says("with four heads, one or two point at the passage, and most others avoid it."):
+    pointing = (by_heads[4].filter(like="head ") > 0.3).sum(axis=1)
     claim(pointing.min() == 1 and pointing.max() == 2)
-    claim((by_heads[4].filter(like="head ") < 0.2).sum().sum(), at_least=16)
+    claim((by_heads[4].filter(like="head ") < 0.22).sum().sum(), at_least=16)
