@@ -34,23 +34,27 @@ with says("Where a model says *business*, its answer rests on the word. Where on
     for name, _, effect_of in of_bank:
         claim(effect_of > 0.3 if "business" in name else effect_of < 0, on=NEWS)
 
-taus, signs = tested.mean(axis=(0, 2)).T
+taus, signs, all_signs = tested.mean(axis=(0, 2)).T
 with says("Kendall's τ is 0.51 as trained and 0.51 with permuted scores"):
     claim(taus[0], 0.45, 0.57, on=NEWS)
     claim(taus[1], 0.45, 0.57, on=NEWS)
 with says("a difference of 0.00 (95 % interval −0.01 to 0.02)."):
     claim(tau[1], -0.045, 0.01, on=NEWS)
     claim(tau[2], -0.01, 0.045, on=NEWS)
-with says("of the five heaviest tokens 73 % speak for the answer, 60 % with permuted scores"):
-    claim(signs[0], 0.67, 0.79, on=NEWS)
-    claim(signs[1], 0.53, 0.67, on=NEWS)
-with says("and 62 % with permuted values, a lead of 0.11 (95 % interval 0.07 to 0.15)"):
-    claim(signs[2], 0.55, 0.69, on=NEWS)
+with says("of the five heaviest tokens about seven in ten speak for the answer, and about six in"):
+    claim(signs[0], 0.67, 0.75, on=NEWS)
+    for spoilt in signs[1:]:
+        claim(spoilt, 0.55, 0.65, on=NEWS)
+with says("here a lead of 0.11 over the permuted values, 95 % interval 0.07 to 0.15"):
     claim(sign[1] > 0.02, on=NEWS)
     claim(sign[2] < 0.2, on=NEWS)
     claim(interval(ahead[:, 0, :, 1])[1] > 0.02, on=NEWS)
-with says("But one heavy word in four speaks against the answer"):
-    claim(1 - signs[0], 0.21, 0.33, on=NEWS)
+with says("of *all* tokens only about four in ten speak for the trained models' answers."):
+    claim(all_signs[0], 0.35, 0.45, on=NEWS)
+with says("In the controls, too, the five heaviest are ahead of all tokens."):
+    claim((signs - all_signs)[1:].min(), at_least=0.03, on=NEWS)
+with says("And three heavy words in ten speak against the answer"):
+    claim(1 - signs[0], 0.25, 0.33, on=NEWS)
 with says(
     "With the scores as they are τ is 0.29. Times 4 it is 0.68, more than the trained models'"
 ):
@@ -60,7 +64,7 @@ with says(
         for seed in range(8):
             fresh_model = new_model(seed).double()
             s, v = lists_of(fresh_model)
-            rows.append(two_tests(fresh_model, factor * s, v))
+            rows.append(tests(fresh_model, factor * s, v))
         found.append(np.mean(rows, axis=(0, 1)))
     claim(found[0][0], 0.22, 0.36, on=NEWS)
     claim(found[1][0], 0.6, 0.76, on=NEWS)
