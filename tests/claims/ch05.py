@@ -12,13 +12,13 @@ with says("takes them out of the sum, and the words share all the weight."):
     claim(weights[0, 3:].tolist() == [0, 0])
     claim(weights[0, :3].sum(), 0.9999, 1.0001)
 
-shares = {case: (runs == news.labels).double().mean(dim=1) for case, runs in cases.items()}
+shares = {case: (runs == news.labels).double().mean(dim=1) for case, runs in found.items()}
 with says("takes each of eight models from 0.91 right or more to 0.28 or less"):
-    claim(shares["alone"].min(), 0.89, on=NEWS)
-    claim(shares["padded"].max(), at_most=0.32, on=NEWS)
+    claim(shares["alone"].min(), 0.905, on=NEWS)
+    claim(shares["padded"].max(), at_most=0.285, on=NEWS)
 with says("with a mask, not one of their 4,000 answers changes."):
-    claim((masked != found[0]).sum(), at_most=0)
-    claim(masked.numel() == 4000, on=NEWS)
+    claim((found["masked"] != found["alone"]).sum(), at_most=0)
+    claim(found["masked"].numel() == 4000, on=NEWS)
 
 
 @torch.no_grad()
@@ -60,14 +60,10 @@ def by_layer(layer, need_weights, padding=False):
     return lambda q, k, v, m: layer(q, k, v, need_weights=need_weights, **{name: ~m})[0]
 
 
-def adding(low):
-    return lambda q, k, v, m: sdpa(q, k, v, torch.zeros_like(m, dtype=q.dtype).masked_fill(~m, low))
-
-
 with says(
     "Five of these six attempts use another mask than was meant, none of them raises an error"
 ):
-    claim([name for name, seen in used.items() if torch.equal(seen, meant)] == ["right"])
+    claim([name for name, seen in used.items() if torch.equal(seen, allowed)] == ["right"])
 for seed in range(3):
     for T, D, H, B in ((5, 8, 2, 5), (16, 32, 4, 3), (40, 64, 8, 2)):
         torch.manual_seed(seed)
@@ -95,29 +91,19 @@ for seed in range(3):
             for call in (attend, calls[2]):
                 claim(call(tokens, tokens, tokens, none)[:, 0].isnan().all())
                 claim(torch.equal(moved(call, tokens, none), none.expand(B, T, T)))
-        with says("it misses weights below about $10^{-10}$."):
-            claim(not torch.equal(moved(adding(-20.0), tokens, mask), mask.expand(B, T, T)))
-            claim(torch.equal(moved(adding(-40.0), tokens, mask), mask.expand(B, T, T)))
         with says("The test says which pairs are open, not how large their weights are"):
             noise = torch.randn(T, T, dtype=torch.float64).masked_fill(~mask, -torch.inf)
             claim(torch.equal(moved(sdpa, tokens, noise), mask.expand(B, T, T)))
-        with says("a mask that mixes up the heads can be right for the first text."):
-            each = (torch.rand(B, T, T) < 0.6) | torch.eye(T).bool()
-            for one in layers:
-                for mixed in (False, True):
-                    how = (H, 1, 1) if mixed else (H, 0)
-                    repeated = each.repeat(*how) if mixed else each.repeat_interleave(*how)
-                    claim(torch.equal(moved(by_layer(one, False), tokens, repeated), each) != mixed)
 with says("eval() (dropout moves everything)"):
     noisy = nn.MultiheadAttention(8, 2, dropout=0.5, batch_first=True).double()
     claim(moved(by_layer(noisy, False), x, causal).double().mean(), at_least=0.9)
 with says("Inverted hides the words."):
-    claim(torch.equal(used["inverted"], ~meant))
+    claim(torch.equal(used["inverted"], ~allowed))
 with says("a word gains 1, and nothing is blocked."):
     claim(used["floats"].all())
-with says("it broadcasts, and hides no padding from the words."):
+with says("It broadcasts, and hides no padding from the words."):
     claim(torch.equal(used["wrong axis"], is_word[:, :, None].expand(5, 5, 5)))
-with says("it is read as (T, S): query $t$ gets the padding of text $t$."):
+with says("It is read as (T, S): query $t$ gets the padding of text $t$."):
     claim(torch.equal(used["axis missing"], is_word.expand(5, 5, 5)))
 with says("Careless takes attn_mask and never passes it on, as does"):
     claim(used["Careless"].all())
@@ -165,6 +151,13 @@ with says("gives a finite loss over the words, and NaN in every entry of the gra
                 claim(loss.isfinite())
                 claim(one.in_proj_weight.grad.isnan().double().mean() == need)
                 claim(output.isnan().any() == need)
+with says("calls it with need_weights=False, and with the same masks 0 % of its gradient are NaN."):
+    for seed in range(8):
+        torch.manual_seed(seed)
+        encoder = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        output = encoder(torch.randn(1, 5, 8), ~causal, blocked)
+        output[:, 2:].square().mean().backward()
+        claim(not any(p.grad.isnan().any() for p in encoder.parameters()))
 left_padded = ~blocked & causal  # (T, S)
 minus_inf = torch.zeros(5, 5).masked_fill(~left_padded, -torch.inf)
 cures = {
