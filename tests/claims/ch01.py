@@ -66,26 +66,11 @@ with says("PyTorch gives these keys no gradient at all."):
 with says(
     "the error of a soft lookup changes a little; that of a hard one stays the same or jumps."
 ):
-    apart = [keys for keys in starts if keys[0] != keys[1]]
+    torch.manual_seed(0)
+    pairs = [durations[torch.randperm(272)[:2]] for _ in range(20)]
+    apart = [pair.sort().values for pair in pairs if pair[0] != pair[1]]
     claim(all((slopes(soft, keys) != 0).all() for keys in apart))
     claim(all(slopes(hard, keys) is None for keys in apart))
-
-below = {name: torch.tensor([(e < 7).item() for e in ended]) for name, ended in runs.items()}
-split = torch.tensor([((keys < 3.2).sum() == 1).item() for keys in starts])
-with says("(The other way round, some get stuck.)"):
-    turned = [error_of(soft, *learn(soft, keys.flip(0))) for keys in starts[:10]]
-    claim(sum(e > 13 for e in turned), 1, 9)
-with says("ten of the hard lookup's 11 good starts happen to have one key below 3.2 minutes"):
-    claim(below["hard, keys held"].sum(), 11, 11)
-    claim((below["hard, keys held"] & split).sum(), 10, 10)
-    claim(below["soft, keys learnt"].sum(), at_least=18)
-    claim(below["soft, keys held"].sum(), at_most=15)
-with says("they end below 7 minutes from all 20 starts, as the learnt ones do at 25."):
-    claim(below["soft, keys learnt"].all())
-    for keys in starts:
-        shares = soft(durations, keys, scale=1.0)
-        best = torch.linalg.pinv(shares) @ waits
-        claim((shares @ best - waits).square().mean().sqrt(), at_most=7)
 
 with says("Even a soft lookup may stay at 13.57 minutes"):
     for row, letter in zip(abcd, "ABCD", strict=True):
