@@ -17,18 +17,6 @@ with says("Comparing with PyTorch's layer would catch all three."):
         wrong = kind(64, 4).double()
         wrong.load_state_dict(mine.state_dict())
         claim((wrong(x, text, text) - theirs(x, text, text)[0]).abs().max(), at_least=1)
-with says("In WrongJoin, PyTorch refuses view and advises: Use .reshape(...) instead."):
-    q = mine.split_heads(torch.randn(2, T, D))  # in memory still (B, T, H, D_head)
-    heads = F.scaled_dot_product_attention(q, q, q, is_causal=True)
-    try:
-        heads.view(2, T, -1)
-        advice = ""
-    except RuntimeError as error:
-        advice = str(error)
-    claim("Use .reshape(...) instead." in advice)
-with says("In Both, view runs without a word."):
-    heads = F.scaled_dot_product_attention(*3 * [q.contiguous()], is_causal=True)
-    claim(heads.view(2, T, -1).shape == (2, T, D))
 
 numbers = torch.arange(16).view(4, 4)
 with says("The wrong head 0 has all of the first two tokens and nothing of the others."):
@@ -63,11 +51,15 @@ with says(r"so no training brings the loss below $\tfrac{7}{16} \ln 16 = 1.21$")
     claim(7 / 16 * CHANCE, 1.205, 1.215)
     for kind in ("WrongJoin", "WrongSplit"):
         claim(losses.min()[kind, 1], at_least=1.2)
-with says("the wrong join comes down to 1.24, the wrong split does not."):
+with says("the wrong join comes down to 1.24, the wrong split stays at 1.30 or above."):
     claim(losses.max()["WrongJoin", 1], at_most=1.255)
-    claim(losses.min()["WrongSplit", 1], at_least=1.26)
-with says("Its loss is worse than chance:"):
+    claim(losses.min()["WrongSplit", 1], at_least=1.295)
+with says("Its loss is worse than chance, as it copies all the same, mostly token 4 or 8"):
     claim(first.min()["WrongSplit", 1], at_least=2.85)
+    with torch.no_grad():
+        throws = torch.randint(SIDES, (1000, T))
+        bets = runs[WrongSplit][0](throws)[:, 0].argmax(dim=1, keepdim=True)
+        claim((bets == throws[:, [4, 8]]).any(dim=1).double().mean(), at_least=0.9)
 with says("what head 0 found for tokens 0, 1, 2 and *3*. Token 3 saw token 1"):
     claim(tables["WrongJoin"][0].nonzero().flatten().tolist() == [0, 1, 2, 3])
 with says("Output 3 uses it, and token 4 is its answer."):
