@@ -9,7 +9,7 @@ def ratio(table, slow, fast):
 
 with says("With a KV cache the outputs are the same up to rounding"):
     claim(gap, at_most=1e-5)
-with says("at token 1,024 a step is more than fifteen times as fast as the best", timed=True):
+with says("a step is more than fifteen times as fast as the best", timed=True):
     claim(ratio(saved, "without", "with"), at_least=15)
 
 with says("With $t$ tokens so far that is, in a layer, $4 D^2$ weights"):
@@ -33,8 +33,6 @@ with says(
     for n in (2048, 16384):
         for name in ("MHA", "window"):
             claim(reads[name, n][1] / reads[name, n][0], 1, 2.5)
-with says("at 16,384 tokens its step is slower than that of MQA", timed=True):
-    claim(ratio(took, "MLA 16384", "MQA 16384"), at_least=1.1)
 most = reads["MHA", 16384][0]
 with says("At 16,384 tokens a step with MHA reads 453 MB, 403 of them cache"):
     claim(most / 1e6, 452.5, 453.5)
@@ -55,8 +53,8 @@ with says("it would be 71 times as much"):
 with says("The second row costs more than the next six together.", timed=True):
     one, two, eight = (by_rows[f"{n} rows"].median() for n in (1, 2, 8))
     claim((two - one) - (eight - two), at_least=0)
-with says("With packed weights four rows take about as long as one.", timed=True):
-    claim(ratio(by_rows, "4 rows, packed", "1 rows"), 0.7, 1.3)
+with says("four rows take about as long as one row with packed weights.", timed=True):
+    claim(ratio(by_rows, "4 rows, packed", "1 rows, packed"), 0.75, 1.3)
     claim(ratio(by_rows, "4 rows, oneDNN", "4 rows, packed"), at_least=1.2)
 
 with says("Blue and orange sum to one"):
