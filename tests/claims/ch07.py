@@ -17,7 +17,7 @@ by_rate = {
 by_rate = {name_: rows_.groupby("rate")["right 512"].mean() for name_, rows_ in by_rate.items()}
 with says("These numbers were chosen on validation."):
     claim(by_rate["attention"].max() - by_rate["attention"][0.004], at_most=1e-6)
-with says("Each has the best of three rates of its own, by validation."):
+with says("the best on validation."):
     for name_, rows_ in tests.items():
         (rate_,) = set(rows_["rate"])
         claim(by_rate[name_].max() - by_rate[name_][rate_], at_most=1e-6)
@@ -63,7 +63,7 @@ with says("One head with positions finds 0.85 to 0.87 of the passages and four h
     claim(by_heads[4]["found"].max(), 0.895, 0.905)
 with says("the one that is told where passages begin gets 0.91."):
     claim(told, 0.895, 0.925, on=NEWS)
-with says("In these two runs one head names the place that it looks at, and where there is a hole"):
+with says("In these two runs the head of seed 1 names the place that it looks at"):
     claim(looks[1]["weight on it"], at_least=0.3, on=NEWS)
     claim(looks[1]["right, it is blocked"], at_most=0.01, on=NEWS)
     claim(looks[1]["right, others blocked"], at_least=0.99, on=NEWS)
