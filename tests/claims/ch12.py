@@ -62,7 +62,7 @@ with says("Blue and orange sum to one"):
     claim((shares - model).abs().max(), at_most=0.015)
 with says("535 passes wrote the same 822 letters"):
     claim(text == zen and len(rights) == 535 and len(zen) - len(prompt) == 822)
-with says("the model writes at least a tenth faster than without guesses", timed=True):
+with says("writes at least a tenth faster than without guesses", timed=True):
     claim(ratio(took_writing, "no guesses", "guesses, packed"), at_least=1.1)
 with says("with weights as they are, it gains less", timed=True):
     ways = ("guesses", "guesses, packed")
