@@ -86,15 +86,38 @@ with says("the plain layer recalled 0.98 (in two runs that are not shown)"):
     claim(test(slow, n=16)["recall"], 0.95, 1)
 
 # The sink.
+with says("with a tenth of it for $W^Q$ and $W^K$ alone, the plain layer recalled more than 0.99"):
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        apart, draw = Model(KINDS["plain"](2)), torch.Generator().manual_seed(seed)
+        slow_ones = [*apart.mha.q_proj.parameters(), *apart.mha.k_proj.parameters()]
+        others = [p for p in apart.parameters() if all(p is not one for one in slow_ones)]
+        groups = [{"params": others, "lr": 0.1}, {"params": slow_ones, "lr": 0.01}]
+        optimizer = torch.optim.AdamW(groups)
+        schedule = OneCycleLR(optimizer, [0.1, 0.01], 300, pct_start=0.1)
+        for _ in range(300):
+            shown, values, asked, right, _ = lesson(draw, n=16)
+            loss = F.cross_entropy(apart(shown, values, asked)[0].mT, right)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+        claim(test(apart.eval(), n=16)["recall"], at_least=0.99)
+with says("And at 0.3 QK-norm fails as well, with most seeds."):
+    fast = kept(FILE, ["QK-norm"], lr=0.3)
+    claim(fast["recall"].median(), at_most=0.1)
+
 with says(
-    "For a key that was not shown, the plain layer puts on average 0.71 of its weight on the first token, and with a sink logit 0.13."
+    "For a key that was not shown, the plain layer, with two heads, puts on average 0.71 of its weight on the first token, and with a sink logit 0.13."
 ):
     claim(of(silent, "plain", "first new").mean(), 0.66, 0.76)
     claim(of(silent, "sink logit", "first new").mean(), 0.09, 0.18)
-with says("The plain layer's loss almost triples; that of the sink logit stays."):
+with says(
+    "The plain layer's loss almost triples, though its recall stays above 0.99; that of the sink logit stays."
+):
     for kind, low, high in (("plain", 2.3, 3.0), ("sink logit", 0.7, 1.3)):
         claim(of(bare, kind, "loss").mean() / of(silent, kind, "loss").mean(), low, high)
-with says("with it the first token gets 0.04 less (95 % interval 0.09 less to 0.01 more)"):
+with says("with it the first token gets 0.04 less (95 % interval: from 0.09 less to 0.01 more)"):
     less = of(silent, "plain", "first new") - of(silent, "output gate", "first new")
     claim(less.mean(), 0.035, 0.045)
     low, high = stats.t.interval(0.95, len(less) - 1, less.mean(), stats.sem(less))
@@ -108,12 +131,12 @@ with says("ours has none larger than those of other tokens."):
 
 # The state.
 with says(
-    "Trained for 1,200 steps, the gated delta rule recalls at least 0.96 of the last values with each of eight seeds, a gated sum with a state as large at most 0.75, and linear attention at most 0.44."
+    "Trained for 1,200 steps, the gated delta rule recalls at least 0.96 of the last values with each of eight seeds, a gated sum with a state as large at most 0.74, and linear attention at most 0.43."
 ):
     claim(of(again, "gated delta", "recall").min(), at_least=0.96)
-    claim(of(again, "gated sum", "recall").max(), at_most=0.75)
-    claim(of(again, "linear", "recall").max(), at_most=0.44)
-with says("0.44 is then the best possible, but for values that are equal by chance."):
+    claim(of(again, "gated sum", "recall").max(), at_most=0.74)
+    claim(of(again, "linear", "recall").max(), at_most=0.43)
+with says("Without order a model can only guess among a key's values: about 0.44."):
     chances = stats.binom(15, 1 / 8).pmf(np.arange(16))
     claim((chances / np.arange(1, 17)).sum(), 0.435, 0.445)
 with says(
@@ -122,3 +145,20 @@ with says(
     claim(small["recall"].min() - of(again, "gated sum", "recall").max(), at_least=0)
 with says("Softmax attention recalls more than 0.99,"):
     claim(of(again, "QK-norm and RoPE", "recall").min(), at_least=0.99)
+with says("without it the delta rule recalled 0.97"):
+
+    class Unfading(GatedDelta):
+        def add_projections(self):
+            super().add_projections()
+            self.keep.requires_grad_(False)
+
+        def attend(self, query, *inputs, **options):
+            self.keep.weight.zero_()
+            self.keep.bias.fill_(30.0)
+            return super().attend(query, *inputs, **options)
+
+    KINDS["unfading"] = lambda H: Unfading(D, H)
+    for seed in (0, 1):
+        last = {"n": 16, "again": True}
+        found = test(train("unfading", 0.03, seed, H=1, steps=1200, **last), **last)
+        claim(found["recall"], 0.96, 0.98)
