@@ -1,4 +1,4 @@
-"""Checks of chapter 11: tiles, parts that are merged, a window that is put on.
+"""Checks of chapter 11: tiles, and parts that are merged.
 
 Shapes: rows queries and n keys in a tile; n parts, T queries.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from exercises.exercise import Code, FaultError, as_number, call, check, compare, normal, require_parts
+from exercises.exercise import Code, FaultError, call, check, compare, normal, require_parts
 from exercises.mistakes import NO_MASK, turned, wrong_scales
 
 State = tuple[Tensor, Tensor, Tensor]  # top, total and mixed
@@ -121,25 +121,6 @@ def merged_parts(function: Code) -> None:
             "the log-sum-exp has lost its last dimension: (T, 1).": whole.squeeze(-1),
         }
         compare(result[1], whole, "the log-sum-exp", mistakes)
-
-
-@check
-def put_on(predicted: Any) -> None:
-    """Check the share of right answers 6 to 10 places back, with a window put on after training.
-
-    Guessing among 8 values gets 0.125; four models got 0.23 to 0.49.
-    """
-    share = as_number(predicted, "the share")
-    if not 0 <= share <= 1:
-        raise FaultError("a share lies between 0 and 1.")
-    if share < 0.1:
-        raise FaultError("even a guess among 8 values is right in one of eight.")
-    if share < 0.15:
-        raise FaultError("so much is guessing. The first layer mixes pairs into what it gives, unasked: some can be read there.")
-    if share > 0.9:
-        raise FaultError("so much get layers that were trained with the window. These could read each pair themselves.")
-    if share > 0.6:
-        raise FaultError("too much: nothing in their training asked the first layer to pass a pair on.")
 
 
 def _refuse_finite_fill(result: Sequence[Any], n: int, start: bool) -> None:

@@ -41,7 +41,7 @@ def chapter_11():
     built_in = loss("window", "window") - seen
     before = loss("window", "window", 0, 32) - loss("everything", "everything", 0, 32)
     return {
-        "a window of 32 costs # nats a character (# to #, eight models)": by_t(cut - seen),
+        "costs # nats a character from place 64 on (# to #, the 95 % interval": by_t(cut - seen),
         "and if it keeps the first key, #.": ((first - seen).mean(),),
         "is between # and # nats (95 %)": by_t(built_in - before)[1:],
     }

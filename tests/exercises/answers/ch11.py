@@ -50,7 +50,6 @@ def merge_plainly(outputs, log_sums):
 RIGHT = {
     ch11.one_tile: [read, read_by_keys],
     ch11.merged_parts: [merge, merge_in_turns],
-    ch11.put_on: [0.35, torch.tensor(0.25), 0.5],
 }
 
 WRONG = {
@@ -107,13 +106,5 @@ WRONG = {
         (lambda o, s: (merge(o, s)[0], s.exp().sum(0)), "its logarithm is missing"),
         (lambda o, s: (merge(o, s)[0], s.logsumexp(0)[:, 0]), "lost its last dimension"),
         (lambda o, s: merge(o, s)[0], "should return two tensors"),
-    ],
-    ch11.put_on: [
-        (1.0, "trained with the window"),
-        (0.75, "too much"),
-        (1 / 8, "so much is guessing"),
-        (0.0, "one of eight"),
-        (12.5, "between 0 and 1"),
-        (None, "should be a number"),
     ],
 }
