@@ -10,7 +10,8 @@ from tools.notebooks import chapters
 from tools.symbols import formulas, read
 
 BOOK = Path(__file__).parents[2] / "book"
-PAPERS = "\n## What papers call it"  # from here on, the page tells what others write
+# From here on, the page tells what others write.
+PAPERS = "\n## The notation of “Attention Is All You Need” and other papers"
 
 
 def first_of_each(text):
@@ -117,7 +118,7 @@ MADE_UP = """
 ## Symbols of one chapter
 - **Chapter 3**: $M$ a mask of $T$, `mask`; $\\xi_h$ and $D_{\\text{in}}$ two numbers.
 - **Chapter A1**: $t$ a time.
-## What papers call it
+## The notation of “Attention Is All You Need” and other papers
 | $d_k$ | $T$ |
 | $T$ | $X$ |
 """
