@@ -51,7 +51,7 @@ def test_a_figure_is_enlarged_and_closed_by_finger_and_keyboard(open_file, file)
         assert dialog.locator(".wide svg").bounding_box()["width"] > 1.5 * before
         assert dialog.locator("figcaption").inner_text().startswith("The first finding.")
         page.keyboard.press("Escape")
-        dialog.wait_for(state="detached")
+        page.locator("dialog").wait_for(state="detached")  # not only closed: it goes a moment later
         page.wait_for_function("document.activeElement.className == 'enlarge'")
     assert page.locator("figure").count() == 2
 
