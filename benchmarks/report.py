@@ -110,7 +110,7 @@ def versions() -> dict[str, str]:
     """Give the versions of PyTorch and of all that takes part, as far as it is installed."""
     packages = [library.package for library in peers.LIBRARIES]
     found = {}
-    for name in dict.fromkeys(["torch", *packages, "tokenizers", "sacrebleu", "numpy"]):
+    for name in dict.fromkeys(["torch", *packages, "tokenizers", "numpy"]):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

@@ -86,7 +86,10 @@ def sentences(source: str) -> list[str]:
     for node in ast.walk(tree):
         match node:
             case ast.With(
-                items=[ast.withitem(ast.Call(ast.Name("says"), [ast.Constant(value=str(text))]))]
+                items=[
+                    ast.withitem(ast.Call(ast.Name("says"), [ast.Constant(value=str(text))])),
+                    *_,
+                ]
             ):
                 found.append(text)
                 inside |= set(ast.walk(node))
