@@ -28,48 +28,6 @@ def causal_mask(T: int, S: int, device: torch.device | None = None, start: int =
     return torch.ones(T, S, dtype=torch.bool, device=device).tril(start)
 
 
-def valid_length_mask(lengths: Tensor, num_keys: int) -> Tensor:
-    """Allow the first ``lengths`` keys, not the padding after them: (B,) int to (B, S) bool.
-
-    Raises TypeError for lengths that are not integers, ValueError for one outside of 0 to S.
-    """
-    refusals.check_lengths(lengths, num_keys)
-    return torch.arange(num_keys, device=lengths.device) < lengths.unsqueeze(-1)
-
-
-def to_additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """Write a mask as numbers to add: 0 allows, -inf blocks. Raises TypeError for integers."""
-    if getattr(mask, "dtype", None) not in MASK_DTYPES:
-        raise refusals.no_mask("mask", mask, true_means="allowed")
-    if mask.dtype != torch.bool:
-        return mask.to(dtype)
-    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -torch.inf)
-
-
-def combine_masks(first: Tensor | None, second: Tensor | None) -> Tensor | None:
-    """Allow what both masks allow; None allows everything; with one float, the result is float."""
-    for mask in (first, second):
-        if mask is not None and getattr(mask, "dtype", None) not in MASK_DTYPES:
-            raise refusals.no_mask("mask", mask, true_means="allowed")
-    if first is None or second is None:
-        return second if first is None else first
-    if first.dtype == second.dtype == torch.bool:
-        return first & second
-    dtype = torch.promote_types(first.dtype, second.dtype)  # bool and float give float
-    return to_additive(first, dtype) + to_additive(second, dtype)
-
-
-def check_mask(name: str, mask: Tensor, shape: tuple[int, ...], true_means: str) -> None:
-    """Raise unless ``mask`` is a mask that broadcasts to scores of this shape, (..., T, S)."""
-    fits = getattr(mask, "dtype", None) in MASK_DTYPES and mask.dim() <= len(shape)
-    for side, full in zip(reversed(mask.shape if fits else ()), reversed(shape), strict=False):
-        fits = fits and side in (1, full)
-    if not fits:
-        raise refusals.no_mask(name, mask, true_means, shape)
-    if mask.is_floating_point():
-        refusals.check_numbers(name, mask)
-
-
 # The definition.
 
 
@@ -82,8 +40,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
         return scores.softmax(dim=-1)
     if getattr(mask, "dtype", None) not in MASK_DTYPES:
         raise refusals.no_mask("mask", mask, true_means="allowed")
-    if mask.dtype == torch.bool:
-        empty = ~mask.any(dim=-1, keepdim=True)  # (..., T, 1): rows whose softmax would be 0 / 0
+    if mask.dtype == torch.bool:  # rows whose softmax would be 0 / 0 are seen in it: (..., T, 1)
+        empty = ~mask.any(dim=-1, keepdim=True)
         scores = scores.masked_fill(~(mask | empty), -torch.inf)
     else:
         scores = scores + mask.to(scores.dtype)
@@ -146,7 +104,6 @@ class MultiHeadAttention(nn.Module):
 
     batch_first = True
     in_proj_bias, _qkv_same_embed_dim = None, False  # nn.TransformerEncoderLayer looks for them
-    between: str | None = None  # names what a subclass puts between the heads and ``out_proj``
 
     def __init__(
         self,
@@ -175,6 +132,7 @@ class MultiHeadAttention(nn.Module):
         self.num_kv_heads = H_kv = num_heads if num_kv_heads is None else num_kv_heads
         refusals.check_sizes(embed_dim, num_heads, head_dim, self.kdim, self.vdim, H_kv)
         self.head_dim = embed_dim // num_heads if head_dim is None else head_dim
+        # First, since ``linear`` makes the others like it.
         self.out_proj = nn.Linear(num_heads * self.head_dim, embed_dim, bias, device, dtype)
         self.add_projections()
         self.reset_parameters()
@@ -191,9 +149,10 @@ class MultiHeadAttention(nn.Module):
         return nn.Linear(in_features, out_features, bias, weight.device, weight.dtype)
 
     def reset_parameters(self) -> None:
-        """Draw every weight as Xavier (Glorot) uniform, and set every bias to zero."""
-        for parameter in self.parameters():
-            (nn.init.xavier_uniform_ if parameter.dim() > 1 else nn.init.zeros_)(parameter)
+        """Draw the projections' weights as Xavier (Glorot) uniform, and set biases to zero."""
+        for name, parameter in self.named_parameters():
+            if not name.startswith("positions."):
+                (nn.init.xavier_uniform_ if parameter.dim() > 1 else nn.init.zeros_)(parameter)
 
     def forward(
         self,
@@ -224,12 +183,13 @@ class MultiHeadAttention(nn.Module):
         if not pair_up or query.dim() != key.dim() or query.shape[:-2] != key.shape[:-2]:
             raise refusals.no_input(self, query, key, value)
         if not has_batch:
-            one_tensor = key is value  # and remains one: ``fast`` then computes one gradient
+            one_tensor = key is value  # and remains one: `fast.py` then computes one gradient
             query, key = query.unsqueeze(0), key.unsqueeze(0)
             value = key if one_tensor else value.unsqueeze(0)
         mask = self.turn_masks(query, key, key_padding_mask, attn_mask, has_batch)
-        how = {"need_weights": need_weights, "is_causal": is_causal}
-        heads, weights = self.attend(query, key, value, mask, **how)
+        heads, weights = self.attend(
+            query, key, value, mask, need_weights=need_weights, is_causal=is_causal
+        )
         output = self.out_proj(heads)  # (B, T, H * D_head) -> (B, T, D)
         if weights is not None and average_attn_weights:
             weights = weights.mean(dim=1)  # (B, H, T, S) -> (B, T, S)
@@ -253,7 +213,7 @@ class MultiHeadAttention(nn.Module):
                 mask = mask.view(1, 1, T, S)
             elif name == "attn_mask" and shape == (B * H, T, S):
                 mask = mask.view(B, H, T, S)
-            elif name != "attn_mask" or shape is None or len(shape) != 4:
+            elif not (name == "attn_mask" and shape is not None and len(shape) == 4):
                 raise refusals.no_layer_mask(name, mask, (B, H, T, S), batched)
             check_mask(name, mask, (B, H, T, S), true_means="blocked")
             mask = ~mask if mask.dtype == torch.bool else mask.to(query.dtype)
@@ -272,7 +232,8 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Give the heads side by side, (B, T, H * D_head), and the weights, (B, H, T, S) or None.
 
-        ``mask`` broadcasts to (B, H, T, S), True = allowed; ``is_causal`` applies as well.
+        ``mask`` broadcasts to (B, H, T, S), True = allowed; ``is_causal`` applies as well. A
+        subclass that goes another way (``naive``, ``fast``) overrides this one.
         """
         q = self.split_heads(self.q_proj(query))  # (B, T, D) -> (B, H, T, D_head)
         k = self.split_heads(self.k_proj(key))  # (B, S, kdim) -> (B, H_kv, S, D_head)
@@ -303,7 +264,8 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """From q (B, H, T, D_head), k and v (B, H_kv, S, D_head) to the heads (B, H, T, D_head).
 
-        The weights, (B, H, T, S), cost memory and time: without them the fused kernel runs.
+        ``mask`` has four dimensions. The weights, (B, H, T, S), cost memory and time: without them
+        the fused kernel runs, which gives zeros for a query without keys as well.
         """
         sharing = self.num_heads // self.num_kv_heads  # heads of queries to one of keys
         if need_weights:
@@ -328,7 +290,7 @@ class MultiHeadAttention(nn.Module):
         """Let new tokens, (B, T, D), attend to all tokens so far, whose keys the cache holds.
 
         Without dropout, what ``forward(x, x, x, is_causal=True)`` gives for all at once. Raises
-        ValueError if ``x`` does not fit or the cache is full, NotImplementedError for ``between``.
+        ValueError if ``x`` does not fit or the cache is full.
         """
         refusals.check_decoding(self, x)
         q, k, v = map(self.split_heads, (self.q_proj(x), self.k_proj(x), self.v_proj(x)))
@@ -342,9 +304,45 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj(self.join_heads(heads))
 
     def projections(self, name: str) -> list[nn.Linear]:
-        """The linear maps that, one below the other, are the projection "q", "k" or "v"."""
+        """For ``torch_weights``: the maps whose stacked rows are the projection "q", "k" or "v"."""
         return [getattr(self, f"{name}_proj")]
 
     # Weights from and to PyTorch's layer, copied exactly.
     from_torch = classmethod(torch_weights.from_torch)  # type: ignore[var-annotated]
     to_torch = torch_weights.to_torch
+
+
+# Bookkeeping of masks. What does not fit is seen in this file, and told in ``refusals``.
+
+
+def to_additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """Write a mask as numbers to add: 0 allows, -inf blocks. Raises TypeError for integers."""
+    if getattr(mask, "dtype", None) not in MASK_DTYPES:
+        raise refusals.no_mask("mask", mask, true_means="allowed")
+    if mask.dtype != torch.bool:
+        return mask.to(dtype)
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -torch.inf)
+
+
+def combine_masks(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    """Allow what both masks allow; None allows everything; with one float, the result is float."""
+    for mask in (first, second):
+        if mask is not None and getattr(mask, "dtype", None) not in MASK_DTYPES:
+            raise refusals.no_mask("mask", mask, true_means="allowed")
+    if first is None or second is None:
+        return second if first is None else first
+    if first.dtype == second.dtype == torch.bool:
+        return first & second
+    dtype = torch.promote_types(first.dtype, second.dtype)  # bool and float give float
+    return to_additive(first, dtype) + to_additive(second, dtype)
+
+
+def check_mask(name: str, mask: Tensor, shape: tuple[int, ...], true_means: str) -> None:
+    """Raise unless ``mask`` is a mask that broadcasts to scores of this shape, (..., T, S)."""
+    fits = getattr(mask, "dtype", None) in MASK_DTYPES and mask.dim() <= len(shape)
+    for side, full in zip(reversed(mask.shape if fits else ()), reversed(shape), strict=False):
+        fits = fits and side in (1, full)
+    if not fits:
+        raise refusals.no_mask(name, mask, true_means, shape)
+    if mask.is_floating_point():
+        refusals.check_numbers(name, mask)

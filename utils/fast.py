@@ -138,7 +138,7 @@ def absorbed_attention(
     v_weight : Tensor of shape (H, D_head, vdim), the value projection of each head
     k_bias : Tensor of shape (H * D_head,), or None
     v_bias : Tensor of shape (H * D_head,), or None
-    mask : Tensor that broadcasts to (B, H, T, S), in the convention of ``masks``, or None
+    mask : Tensor that broadcasts to (B, H, T, S), in the convention of ``utils.attention``, or None
     dropout_p : float, the share of weights set to zero
     scale : float or None, what the scores are multiplied with; None means 1 / sqrt(D_head)
 

@@ -178,8 +178,6 @@ def no_products(query: Tensor, key: Tensor, value: Tensor) -> TypeError | ValueE
 
 def check_decoding(layer: MultiHeadAttention, x: Tensor) -> None:
     """Raise where a layer cannot decode these tokens, (B, T, D), with a cache."""
-    if layer.between:
-        raise NotImplementedError(f"a layer with {layer.between} cannot decode with a cache.")
     if not isinstance(x, Tensor) or x.dtype not in FLOATS:
         raise no_floats("x", x)
     if x.dim() != 3 or x.shape[1] < 1 or x.shape[2] != layer.embed_dim:
@@ -254,20 +252,6 @@ def check_numbers(name: str, mask: Tensor) -> None:
         raise ValueError(
             f"{name} holds NaN, and so would every score that it is added to. (0 * -inf is NaN: "
             "write -inf into zeros with masked_fill.)"
-        )
-
-
-def check_lengths(lengths: Tensor, num_keys: int) -> None:
-    """Raise TypeError for lengths that are no whole numbers, ValueError if one cannot be."""
-    if lengths.dtype == torch.bool or lengths.is_floating_point() or lengths.is_complex():
-        raise TypeError(
-            f"the lengths have dtype {lengths.dtype}; they count keys, so give whole numbers, such "
-            "as torch.int64."
-        )
-    if is_plain(lengths) and ((lengths < 0) | (lengths > num_keys)).any():
-        raise ValueError(
-            f"the lengths go from {lengths.min().item()} to {lengths.max().item()}; they must lie "
-            f"between 0 and the number of keys, {num_keys}."
         )
 
 

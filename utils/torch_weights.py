@@ -42,8 +42,7 @@ def check_weights(layer: MultiHeadAttention) -> None:
     Raises
     ------
     ValueError
-        if a projection is no plain ``torch.nn.Linear``, only some of them have a bias, or there is
-        something else between the heads and the last projection
+        if a projection is no plain ``torch.nn.Linear``, or only some of them have a bias
     """
     parts = [*(part for name in "qkv" for part in layer.projections(name)), layer.out_proj]
     if not all(map(is_plain_linear, parts)):
@@ -53,11 +52,6 @@ def check_weights(layer: MultiHeadAttention) -> None:
         )
     if len({part.bias is None for part in parts}) > 1:
         raise ValueError("only some of the projections have a bias: give all one, or none.")
-    if layer.between:
-        raise ValueError(
-            f"this layer has {layer.between} between its heads and its last projection, whose "
-            "weights have no place in another layer."
-        )
 
 
 def from_torch(layer_class: type[Layer], module: nn.MultiheadAttention) -> Layer:

@@ -19,10 +19,6 @@ from utils.naive import NaiveMultiHeadAttention
 B, T, S, D, H = 3, 4, 5, 12, 4
 
 
-class Convolved(MultiHeadAttention):
-    between = "a convolution"
-
-
 @settings(max_examples=40)
 @given(
     keep=st.permutations(range(H)).flatmap(
@@ -99,7 +95,6 @@ def test_all_heads_kept_is_a_copy_and_pruning_can_be_repeated():
         (MultiHeadAttention, [1, np.True_], TypeError, "numbers"),
         (MultiHeadAttention, torch.ones(H).bool(), TypeError, "numbers"),
         (NaiveMultiHeadAttention, [0], ValueError, "cannot be cut"),
-        (Convolved, [0], ValueError, "convolution"),
         (partial(MultiHeadAttention, positions=nn.Identity()), [0], ValueError, "positions"),
         (partial(MultiHeadAttention, num_kv_heads=1), [0], ValueError, "share"),
         (nn.MultiheadAttention, [0], TypeError, "MultiheadAttention"),

@@ -11,10 +11,6 @@ B, T, D, H = 2, 9, 12, 3
 POSITIONS = {"none": None, "rotary": lambda: RotaryPositionalEncoding(4), "alibi": lambda: ALiBi(H)}
 
 
-class Convolved(MultiHeadAttention):
-    between = "a convolution"
-
-
 def tokens(length=T):
     return torch.randn(B, length, D, dtype=torch.float64)
 
@@ -93,5 +89,3 @@ def test_what_does_not_fit_is_refused_and_leaves_the_cache_as_it_was(make):
     for k, v in [((1, 2, 3, 4), (1, 2, 1, 4)), ((2, 3, 4), (2, 3, 4))]:
         with pytest.raises(ValueError, match="do not fit"):
             KeyValueCache(9).append(torch.zeros(k), torch.zeros(v))
-    with pytest.raises(NotImplementedError, match="convolution"):
-        make(Convolved).decode(tokens(), KeyValueCache(T))

@@ -10,7 +10,6 @@ from utils.attention import (
     masked_softmax,
     scaled_dot_product_attention,
     to_additive,
-    valid_length_mask,
 )
 from utils.tiled import tiled_attention
 
@@ -93,13 +92,6 @@ def test_where_autocast_converts_dtypes_may_differ():
 
 
 # Masks.
-
-
-def test_valid_lengths_allow_that_many_keys():
-    expected = torch.tensor([[1, 1, 0], [0, 0, 0], [1, 1, 1]]).bool()
-    assert torch.equal(valid_length_mask(torch.tensor([2, 0, 3]), 3), expected)
-    each = torch.arange(1, 5).expand(2, 4)  # a length for each query
-    assert torch.equal(valid_length_mask(each, 4), causal_mask(4, 4).expand(2, 4, 4))
 
 
 def test_causal_mask_allows_the_keys_up_to_the_query():

@@ -96,6 +96,16 @@ def test_positions_inside_are_the_papers_formulas_for_each_pair_of_tokens(kind, 
         close(output, layer.out_proj(heads.flatten(2)))
 
 
+def test_drawing_the_weights_anew_leaves_those_of_the_positions():
+    positions = RotaryPositionalEncoding(4)
+    positions.scale = nn.Parameter(torch.ones(4))
+    positions.table = nn.Parameter(torch.zeros(5, 4))
+    layer = MultiHeadAttention(D, 4, head_dim=4, positions=positions)
+    layer.reset_parameters()
+    assert positions.scale.eq(1).all()
+    assert positions.table.eq(0).all()
+
+
 @pytest.mark.slow
 def test_the_grouped_layer_with_rotations_is_llamas(make):
     from transformers import LlamaConfig

@@ -7,7 +7,6 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call, grad, jvp, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from utils.attention import valid_length_mask
 from utils.naive import NaiveMultiHeadAttention
 
 B, D, H = 2, 12, 3
@@ -122,12 +121,6 @@ def test_fake_tensors_and_tracers_go_through(way, need_weights, make, inputs, cl
     close(make_fx(call)(query, x, added)(query, x, added), call(query, x, added))
 
 
-def test_lengths_become_a_mask_in_vmap():
-    lengths = torch.tensor([2, 0, 3])
-    mapped = vmap(lambda length: valid_length_mask(length, 4))(lengths)
-    assert torch.equal(mapped, valid_length_mask(lengths, 4))
-
-
 # Compiled and exported.
 
 
@@ -168,8 +161,6 @@ def test_the_loop_and_an_encoder_and_lengths_compile_too(make, inputs, close, ma
     encoder, ids = TextEncoder(20, D, H, 16, 2).double().eval(), torch.randint(20, (B, 7))
     for padding in (torch.arange(7).expand(B, 7) > 4, torch.zeros(B, 7).bool()):
         close(compiled(encoder)(ids, padding), encoder(ids, padding))
-    lengths = torch.tensor([2, 0, 3])
-    assert torch.equal(compiled(valid_length_mask)(lengths, 4), valid_length_mask(lengths, 4))
 
 
 class Called(nn.Module):

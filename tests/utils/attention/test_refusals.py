@@ -14,7 +14,6 @@ from utils.attention import (
     masked_softmax,
     scaled_dot_product_attention,
     to_additive,
-    valid_length_mask,
 )
 from utils.cache import KeyValueCache
 from utils.fast import FastMultiHeadAttention
@@ -175,10 +174,6 @@ class Wide(MultiHeadAttention):
         super().__init__(embed_dim, num_heads, *options, head_dim=embed_dim)
 
 
-class Convolved(MultiHeadAttention):
-    between = "a convolution"
-
-
 def hooked():
     layer = MultiHeadAttention(D, H)
     layer.q_proj.register_forward_hook(lambda *_: None)
@@ -216,15 +211,8 @@ REFUSED = {
         lambda: MultiHeadAttention(8, 2, head_dim=8).to_torch(),
         lambda: Wide.from_torch(TORCH(8, 2)),
     ],
-    "convolution": [
-        lambda: Convolved(8, 1).to_torch(),
-        lambda: Convolved.from_torch(TORCH(8, 2)),
-    ],
     "projection": [lambda: hooked().to_torch(), lambda: bare().to_torch()],
     # Masks and tiles.
-    "lengths": [
-        *(lambda n=n: valid_length_mask(torch.tensor([n]), 3) for n in (4, -1, True, torch.nan)),
-    ],
     "at least 1": [
         lambda: tiled_attention(X, X, X, window=2),
         lambda: tiled_attention(X, X, X, window=0, is_causal=True),
