@@ -77,11 +77,6 @@ class Peak:
     flops: float  # operations a second; a multiply-add is two
     bytes: float  # read or written a second
 
-    @property
-    def ridge(self) -> float:
-        """Operations for each byte from which on the products, not the memory, are the limit."""
-        return self.flops / self.bytes
-
 
 def measure_peak(device: torch.device, dtype: torch.dtype, quick: bool = False) -> Peak:
     """Measure both peaks of a device, with the number of threads that is set.

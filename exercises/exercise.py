@@ -6,7 +6,6 @@ what tests it: the result of each mistake must be told by its own sentence.
 
 import functools
 import textwrap
-import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -336,19 +335,6 @@ def compare_masks(got: Any, expected: Tensor, what: str, mistakes: Mapping[str, 
         said = "allowed instead of blocked" if is_allowed else "blocked instead of allowed"
         more = f" (the first of {len(differ)} such places)" if len(differ) > 1 else ""
         raise FaultError(f"{what} is wrong at {differ[0]}: {said}{more}.")
-
-
-def nan_within(result: Tensor, given: Tensor) -> str | None:
-    """Name the step whose gradient is NaN on the way from ``result`` back to ``given``, if any.
-
-    What reaches ``given`` may be finite all the same: a fill passes no gradient on.
-    """
-    with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
-        try:
-            torch.autograd.grad(result, given, retain_graph=True)
-        except RuntimeError as error:
-            return str(error).split("'")[1].removesuffix("Backward0")
-    return None
 
 
 def _equal(first: Tensor, second: Tensor, atol: float) -> bool:

@@ -31,7 +31,6 @@ STRIDED = "heads mixed up: a head takes every H-th number; its D_head numbers st
 UNSWAPPED = "heads mixed up: a reshape alone mixes tokens; swap the two axes by transpose."
 HEAD_0 = "heads mixed up: all of them use what belongs to head 0."
 KEYS_0 = "heads mixed up: all of them use the keys of head 0."
-VALUES_0 = "heads mixed up: all of them use the values of head 0."
 OTHER_KEYS = "heads mixed up: a head uses the keys of another."
 REVERSED = "heads mixed up: they stand in reverse order."
 
@@ -91,27 +90,6 @@ def wrong_masks(scores: Tensor, allowed: Tensor, means: str, give: Give = same) 
         "the mask comes after the softmax, so the rows no longer sum to one.": give(scores.softmax(-1) * allowed),
         ZEROED: give((scores * allowed).softmax(-1)),
     }
-
-
-def wrong_padding(scores: Tensor, blocked: Tensor, give: Give = same) -> Wrong:
-    """Let a padding mask (B, T), True = blocked, meet the wrong axis of scores (B, H, T, T).
-
-    A row in which every score is -inf gives NaN; -1e9 gives equal shares, and so hides the mistake.
-    """
-    B, T = blocked.shape
-    queries, keys = blocked.view(B, 1, T, 1), blocked.view(B, 1, 1, T)
-    wrong = {}
-    for fill, hidden in ((-math.inf, ""), (-1e9, ", and -1e9 hides it")):
-        for said, mask in (
-            ("the mask meets the queries{}; a padded token is blocked as a key", queries),
-            ("the mask blocks queries as well as keys{}; block the keys alone", queries | keys),
-        ):
-            weights = scores.masked_fill(mask, fill).softmax(-1)
-            wrong[f"{said.format(hidden)}: (B, 1, 1, T)."] = give(weights)
-    if scores.shape[1] == B:
-        said = "the mask of sequence b meets head b; it needs an axis for the heads: (B, 1, 1, T)."
-        wrong[said] = give(soft(scores, ~blocked.view(1, B, 1, T)))
-    return wrong
 
 
 def wrong_attention(
@@ -191,15 +169,6 @@ def wrong_orders(heads: Tensor, dim: int, give: Give = same) -> Wrong:
     """Take heads that are cut already, along the axis ``dim``, in the wrong order."""
     first = heads.narrow(dim, 0, 1).expand_as(heads)
     return {HEAD_0: give(first), REVERSED: give(heads.flip(dim))}
-
-
-def wrong_projections(joined: Tensor, weight: Tensor, bias: Tensor) -> Wrong:
-    """Project the joined heads (..., D) wrongly by ``weight``, (in, out) and square, and a bias."""
-    return {
-        "the last projection is missing.": joined,
-        "the bias of the last projection is missing.": joined @ weight,
-        "the weight of the last projection is transposed.": joined @ weight.T + bias,
-    }
 
 
 def wrong_means(x: Tensor, counts: Tensor, means: str, dim: Any, keepdim: bool = False) -> Wrong:

@@ -4,7 +4,7 @@ It stands in the notebook's metadata under ``course``: the word for the data tha
 hashes of the code cells, of the outputs, of the claims, of each file of kept results, and of each
 file of ours that the cells import, directly or through others. A hash leaves out what does not
 run: comments, docstrings, annotations, the words of an error. An import counts wherever it stands,
-in a string and in a ``%%writefile`` cell too. A package only hands names on: of
+in a string too. A package only hands names on: of
 ``from utils.attention import causal_mask`` the file that has ``causal_mask`` counts. A file of
 ``_static``, a script or a style beside it that a module names counts with the module, and a
 drawing with the cell that shows it.
@@ -65,9 +65,7 @@ def _program(nb: NotebookNode) -> str:
 
 
 def cell_source(cell: NotebookNode) -> str:
-    """Write a code cell as Python: a file that it writes is a string, IPython's lines are left."""
-    if cell.source.startswith("%%writefile"):
-        return repr(cell.source.partition("\n")[2])
+    """Write a code cell as Python, without IPython's lines."""
     return re.sub(r"(?m)^(\s*)[%!].*", r"\1pass", cell.source)
 
 

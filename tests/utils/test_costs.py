@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import limits
-from benchmarks.limits import Peak, measure_peak, multiply_adds
+from benchmarks.limits import measure_peak, multiply_adds
 from utils.attention import MultiHeadAttention
 from utils.costs import kept_bytes
 from utils.fast import FastMultiHeadAttention
@@ -118,4 +118,3 @@ def test_a_peak_is_what_was_done_in_the_time_that_it_took(monkeypatch):
     monkeypatch.setattr(limits, "seconds", lambda function, device: (function(), 0.5)[1])
     peak = measure_peak(torch.device("cpu"), torch.float32, quick=True)
     assert (peak.flops, peak.bytes) == (2 * 256**3 / 0.5, 2 * 4 * 2**16 / 0.5)
-    assert Peak(flops=100.0, bytes=20.0).ridge == 5.0

@@ -16,7 +16,6 @@ from tools.stamp import cell_source, code_cells
 # Names of chapters that are not rewritten yet. A name leaves the list with its reason, and none
 # is added: what one chapter alone uses stands in its cells, or in `chapters/chNN_idea.py`.
 NOT_YET = {
-    "utils.attention.valid_length_mask",  # chapter 5, and what people ask (`book/symptoms.md`)
     "utils.figures.STYLE",  # a benchmark
     "utils.figures.plot_attention",  # chapter 3, since chapter 1 has arrows instead
     # One idea in one file, beside the layer: chapter 11 uses it as a whole, chapter 13 its parts.
