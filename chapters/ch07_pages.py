@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from utils.figures import NARROW, SIZE, WIDE, DescribedFigure, box, draw_twice, text_width, write
@@ -110,26 +108,20 @@ def looked(finder: nn.Module, pages: Sequence[tuple[Tensor, Tensor]]) -> dict[st
     return {"found": right.double().mean().item(), **heads}
 
 
-def told(pages: Pages, asked: Sequence[tuple[Tensor, Tensor]], every: int = 20) -> float:
-    """Give how often a counter is right that is told where the passages begin.
+class Told(nn.Module):
+    """Count by passage: a score for each topic and word, added up where it is told to."""
 
-    It learns the topics of single passages, every so many of them, and says the place whose passage
-    has the highest probability.
-    """
-    count = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\S+")
-    rows: list[str] = []
-    labels: list[int] = []
-    for topic, each in enumerate(pages.passages):
-        rows += [" ".join(map(str, row)) for row in each[::every].tolist()]
-        labels += [topic] * (len(rows) - len(labels))
-    linear = LogisticRegression(C=10, max_iter=1000).fit(count.fit_transform(rows), labels)
-    (ids, places), *_ = asked
-    alone = ids[::PLACES, 1:].reshape(-1, LENGTH).tolist()  # the passages of each page, once
-    shares = linear.predict_proba(count.transform([" ".join(map(str, row)) for row in alone]))
-    by_page = torch.tensor(shares).unflatten(0, (-1, 1, PLACES))  # (n, 1, 4, topics)
-    topics = (ids[:, 0] - OTHER - 1).view(-1, PLACES, 1, 1)  # (n, 4, 1, 1)
-    best = by_page.expand(-1, PLACES, -1, -1).take_along_dim(topics, dim=-1).argmax(dim=2)
-    return (best.flatten() == places).double().mean().item()
+    def __init__(self, pages: Pages) -> None:
+        super().__init__()
+        self.vocab_size = pages.vocab_size
+        self.scores = nn.Embedding(pages.num_topics * pages.vocab_size, 1)
+        nn.init.zeros_(self.scores.weight)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Give the sum of each passage, (B, 4), of ids (B, 81)."""
+        topics = ids[:, :1] - (OTHER + 1)  # (B, 1)
+        scores = self.scores(topics * self.vocab_size + ids[:, 1:])  # (B, 80, 1)
+        return scores.view(-1, PLACES, LENGTH).sum(dim=-1)
 
 
 @torch.no_grad()

@@ -60,6 +60,8 @@ def shuffled_pages(predicted: Any) -> None:
             "within: the 20 words stay in their quarter of the page, and the finder has to say the quarter. "
             "It never asks which word follows which."
         )
+    if within > 0.95:
+        raise FaultError("within: shuffled or not, the finder is no better than it was. How often was it right above?")
     if across > 0.4:
         raise FaultError("across: the words about sport now stand all over the page. No place is theirs.")
     if across < 0.15:
