@@ -1,9 +1,6 @@
 """The checks of chapter 15 accept what is right, however written, and name what is wrong."""
 
-import math
-
 from exercises import ch15
-from utils.minilm import UNUSED, WEIGHT_NAMES
 
 
 def in_lines(x, attend, ff, first, second, norm_first):
@@ -24,56 +21,9 @@ def only_attention(x, attend, ff, first, second, norm_first):
     return x + attend(first(x)) if norm_first else first(x + attend(x))
 
 
-NAMES = WEIGHT_NAMES
-
-
-def by_rules(old):
-    if old in UNUSED:
-        return None
-    embeddings = {"word_embeddings": "tokens", "position_embeddings": "positions"}
-    embeddings |= {"token_type_embeddings": "types", "LayerNorm": "norm"}
-    parts = {"attention.self.query": "mha.q_proj", "attention.self.key": "mha.k_proj"}
-    parts |= {"attention.self.value": "mha.v_proj", "attention.output.dense": "mha.out_proj"}
-    parts |= {"attention.output.LayerNorm": "mha_norm", "intermediate.dense": "ff.up_proj"}
-    parts |= {"output.dense": "ff.down_proj", "output.LayerNorm": "ff_norm"}
-    stem, _, kind = old.rpartition(".")
-    if stem.startswith("embeddings."):
-        return f"{embeddings[stem.removeprefix('embeddings.')]}.{kind}"
-    _, _, number, part = stem.split(".", 3)
-    return f"blocks.{number}.{parts[part]}.{kind}"
-
-
-def by_replacing(old):
-    if "pooler" in old or "position_ids" in old:
-        return None
-    for a, b in [
-        ("embeddings.word_embeddings", "tokens"), ("embeddings.position_embeddings", "positions"),
-        ("embeddings.token_type_embeddings", "types"), ("embeddings.LayerNorm", "norm"),
-        ("encoder.layer", "blocks"), ("attention.output.LayerNorm", "mha_norm"),
-        ("output.LayerNorm", "ff_norm"), ("attention.output.dense", "mha.out_proj"),
-        ("attention.self.query", "mha.q_proj"), ("attention.self.key", "mha.k_proj"),
-        ("attention.self.value", "mha.v_proj"), ("intermediate.dense", "ff.up_proj"),
-        ("output.dense", "ff.down_proj"),
-    ]:  # fmt: skip
-        old = old.replace(a, b)
-    return old
-
-
-def ends_first(old):
-    if old in UNUSED:
-        return None
-    return by_replacing(old.replace("output.dense", "ff.down_proj"))
-
-
-def places(vectors, labels):
-    likeness = (vectors @ vectors.T).fill_diagonal_(-math.inf)
-    same = labels[likeness.argsort(descending=True)] == labels[:, None]
-    return same.long().argmax(1) + 1
-
-
 RIGHT = {
     ch15.encoder_block: [in_lines],
-    ch15.new_name: [NAMES.get],
+    ch15.idle_biases: [["k_proj"], ("k_proj",), {"k_proj"}],
 }
 
 WRONG = {
@@ -121,24 +71,12 @@ WRONG = {
             "pre-norm never normalises the sum",
         ),
     ],
-    ch15.new_name: [
-        (lambda old: old, "has no place, so return None, in our model"),
-        (lambda old: None, "is called tokens.weight in our model; you return None"),
-        (
-            lambda old: 7 if old in NAMES else None,
-            "is called tokens.weight in our model; you return 7",
-        ),
-        (
-            lambda old: by_rules(old) and by_rules(old).replace("k_proj", "q_proj"),
-            "key.weight is called blocks.0.mha.k_proj.weight in our model",
-        ),
-        (
-            lambda old: by_replacing(old) and by_replacing(old).replace("ff_norm", "mha_norm"),
-            "is called blocks.0.ff_norm.weight in our model; you return 'blocks.0.mha_norm.weight'",
-        ),
-        (ends_first, "The order matters"),
-    ],
-    ch15.first_of_kind: [
-        (places, {"+ 1": "+ 1.0"}, "give int64"),
+    ch15.idle_biases: [
+        ("k_proj", "give a list of names"),
+        (["k"], "'k' is none of the four"),
+        ([], "q · (k + b) adds q · b"),
+        (["k_proj", "q_proj"], "another number for each key"),
+        (["k_proj", "v_proj"], "reaches its output whole"),
+        (["out_proj"], "its bias is added to every output"),
     ],
 }
