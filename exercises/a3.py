@@ -1,87 +1,19 @@
-"""Checks of appendix A3: what a head is worth, an order in which heads go, and a cut.
+"""Checks of appendix A3: an order in which heads go, and a cut.
 
-Shapes: B texts, S tokens, H heads, D_head numbers a head.
+Shapes: H heads, D_head numbers a head.
 """
 
 from collections.abc import Callable, Iterable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal
 from exercises.mistakes import STRIDED
 
-B, S, H, D_HEAD = 5, 7, 3, 2
+H, D_HEAD = 3, 2
 HEAD = 1  # the one that is cut out
 WIDER = 9  # D, where the heads are narrower than D / H
-
-
-def loss_of(masks: Tensor) -> Tensor:
-    """Give the losses (B,) of made-up texts under masks (H,) or (B, H)."""
-    return F.softplus((2 * normal(0)(B, H) * masks).sum(dim=-1))
-
-
-@exercise
-def head_ablation() -> Cases:
-    """Check ``function(loss_of, num_heads)``: how much the mean loss rises without each head.
-
-    ``loss_of`` takes a mask (H,) and returns the losses of the texts, (B,); the result is (H,).
-    """
-    whole = loss_of(torch.ones(H))  # (B,)
-    without = torch.stack([loss_of(1 - row) for row in torch.eye(H)])  # (H, B)
-    alone = torch.stack([loss_of(row) for row in torch.eye(H)])
-    rises = without - whole
-    right = rises.mean(dim=1)
-    piled = torch.stack([loss_of((torch.arange(H) > h).float()) for h in range(H)])
-    mistakes = {
-        "every head still has 0.": torch.zeros(H),
-        "the sign is turned: positive where the loss rises without the head.": -right,
-        "this is the loss without the head; take away the loss with all heads.": without.mean(1),
-        "the masks of the other heads are -1; they should be 1.": (torch.stack([loss_of(row - 1) for row in torch.eye(H)]) - whole).mean(
-            dim=1
-        ),
-        "the heads pile up: set a head's mask back to 1 before the next one goes to 0.": ((piled - whole).mean(dim=1)),
-        "this is measured from a layer without any head; measure it from all heads.": ((without - loss_of(torch.zeros(H))).mean(dim=1)),
-        "the head was kept and all others taken out; its mask is 0, theirs 1.": ((alone - whole).mean(dim=1)),
-        "the sizes are averaged; a head that hurts has a negative number.": rises.abs().mean(1),
-        "this is the sum over the texts; the mean was asked for.": rises.sum(dim=1),
-        "each text has its own number; take the mean over the texts.": rises,
-        "each text has its own number; take the mean over the texts, (H,).": rises.T,
-        "this is the size; a head that hurts has a negative number.": right.abs(),
-    }
-    yield Case((loss_of, H), right, mistakes, "the result")
-
-
-@exercise
-def head_gradient() -> Cases:
-    """Check ``function(loss_of, num_texts, num_heads)``: the mean size of the gradient of a mask.
-
-    ``loss_of`` takes masks (B, H) and returns the losses of the texts, (B,); the result is (H,).
-    """
-
-    def at(value: float) -> Tensor:
-        masks = torch.full((B, H), value, requires_grad=True)
-        return torch.autograd.grad(loss_of(masks).sum(), masks)[0]  # (B, H)
-
-    own = at(1.0)
-    right = own.abs().mean(dim=0)
-    inside = "take its size first, and the mean then: texts that want opposite things cancel."
-    mistakes = {
-        "every head still has 0.": torch.zeros(H),
-        f"this is the size of the mean gradient; {inside}": own.mean(dim=0).abs(),
-        f"this is the mean gradient with its sign; {inside}": own.mean(dim=0),
-        f"this is the gradient of the summed loss; {inside}": own.sum(dim=0),
-        f"this is the size of the summed gradient; {inside}": own.sum(dim=0).abs(),
-        "the sizes are added up; take their mean over the texts.": own.abs().sum(dim=0),
-        "each text has its own number; take the mean over the texts.": own.abs(),
-        "these are the gradients of all texts; take their size, and the mean over the texts.": own,
-        "the mean loss was differentiated, which divides every gradient by the number of texts; take the sum.": right / B,
-        "the masks stand at 0; the gradient is asked for where they are 1.": at(0.0).abs().mean(0),
-        "the mean runs over the heads; it should run over the texts.": own.abs().mean(dim=1),
-        "this is the square of the gradient; its size was asked for.": own.square().mean(dim=0),
-    }
-    yield Case((loss_of, B, H), right, mistakes, "the result")
 
 
 @check

@@ -89,7 +89,7 @@ def test_the_body_of_causal_mask_makes_all_stale_that_import_it(stale_after):
     chapters, kept = stale_after(MASKS, ".tril(start)", ".tril(start + 0)")
     assert {"05", "07", "13", "17"} <= chapters
     assert not {"01", "02", "A1"} & chapters  # the last has NumPy's own
-    assert {("09", "run_recall"), ("A3", "run_trained")} <= kept
+    assert {("09", "run_recall"), ("A3", "run_heads")} <= kept
 
 
 def test_prose_makes_nothing_stale_and_a_cell_its_chapter(copied):

@@ -62,19 +62,12 @@ def chapter_18():
 
 
 def chapter_A3():
-    cut, longer = (table(f"A3-{name}").set_index("seed") for name in ("pruned", "longer"))
-    built = table("A3-trained").query("num_heads == 4").set_index("seed")["accuracy"]
-
-    def wide(values):
-        return by_t(values, 1 - 0.05 / 17)  # 17 comparisons at once
-
+    runs = table("A3-heads").set_index("seed")
     return {
-        "more than the cut ones by # (# to #)": wide(built - cut["again 4"]),
-        "at most 1.6 points: # (# to #)": wide(built - cut["chance 0"]),
-        "Over one to seven it is better, by # (# to #)": wide(
-            sum(cut[f"again {n}"] - cut[f"ablation {n}"] for n in range(1, 8)) / 7),
-        "training on differs from that by # (# to #)": wide(
-            longer["best trained on"] - longer["built trained on"]),
+        "models built with four are ahead of that by # (95 % interval # to #)": by_t(
+            runs["built 4"] - runs["best 4"]),
+        "without the four best to lose by # (95 % interval # to #)": by_t(
+            runs["copies 4"] - runs["best 4"]),
     }  # fmt: skip
 
 

@@ -5,15 +5,6 @@ import torch
 from exercises import a3
 
 
-def ablation(loss_of, num_heads):
-    without = [loss_of(1 - row).mean() for row in torch.eye(num_heads)]
-    return torch.stack(without) - loss_of(torch.ones(num_heads)).mean()
-
-
-def without(loss_of, num_heads):
-    return torch.stack([loss_of(1 - row) for row in torch.eye(num_heads)])
-
-
 def in_turn(cost, num_heads, choose=min):
     gone = []
     while len(gone) < num_heads:
@@ -43,9 +34,6 @@ RIGHT = {
 }
 
 WRONG = {
-    a3.head_ablation: [
-        (lambda *a: ablation(*a) + 1, "wrong at"),
-    ],
     a3.greedy_order: [
         (in_turn, {", key=lambda h: cost([*gone, h])": ""}, "min takes a key"),
         (once, "measured once"),
