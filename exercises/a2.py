@@ -1,12 +1,14 @@
-"""Checks of appendix A2: additive scores, and a bilinear score as two projections.
+"""Checks of appendix A2: additive scores, and which houses a dot product can find.
 
 Shapes: B sequences, T queries, S keys, D_head numbers in a projection.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal, require_parts
+from exercises.exercise import Case, Cases, FaultError, as_number, check, exercise, normal, require_parts
 
 
 @exercise
@@ -50,58 +52,29 @@ def additive_scores() -> Cases:
 
 
 @check
-def two_projections(function: Code) -> None:
-    """Check two projections whose dot product is a given bilinear score.
+def houses_in_town(predicted: Any) -> None:
+    """Check two predictions: how many of 25 houses in a square a dot product finds.
 
-    ``function(W, rank)`` takes a matrix (D_query, D_key) of this rank, and returns ``w_query``,
-    (D_query, rank), and ``w_key``, (D_key, rank), with ``w_query @ w_key.T`` equal to ``W``.
+    ``predicted`` is a pair of whole numbers, with keys (x, y) and with x * x + y * y beside them.
     """
-    for D_query, D_key, rank in ((5, 5, 2), (4, 6, 3)):
-        W = normal(5)(D_query, rank) @ normal(6)(rank, D_key)
-        given = W.clone()
-        got = call(function, given, rank)
-        require_parts(got, 2, "two matrices: w_query and w_key")
-        if not all(isinstance(part, Tensor) for part in got):
-            kinds = " and ".join(type(part).__name__ for part in got)
-            raise FaultError(f"w_query and w_key should be tensors; got {kinds}.")
-        _shapes(got[0], got[1], W, rank)
-        w_query, w_key = (part.detach().to(W.dtype) for part in got)
-        U, values, Vh = torch.linalg.svd(W)
-        U, values, V = U[:, :rank], values[:rank], Vh[:rank].T
-        mistakes = {
-            "the singular values are missing: W is U times them times V transposed.": U @ V.T,
-            "the singular values are in both matrices, so they count twice; put their roots into each, or all of them into one.": U
-            * values**2
-            @ V.T,
-            "the roots of the singular values are in one matrix only; each needs them.": (U * values**0.5 @ V.T),
-            "their product is W transposed: exchange the two.": W.T,
-        }
-        if D_query == D_key:
-            columns = torch.linalg.svd(W).Vh[:, :rank]  # of V transposed
-            said = "torch.linalg.svd gives V transposed: take its first rows, as columns of w_key."
-            mistakes[said] = U * values @ columns.T
-        compare(w_query @ w_key.T, W, "w_query @ w_key.T", mistakes, atol=1e-4)
+    require_parts(predicted, 2, "two numbers, (flat, lifted)")
+    names = ("flat", "lifted")
+    flat, lifted = (as_number(p, name, whole=True) for p, name in zip(predicted, names, strict=True))
+    if flat == lifted == 0:
+        raise FaultError("these are no predictions yet: some house always gets the most weight.")
+    if flat == 2:
+        raise FaultError("flat: a line has two ends, and a square has more corners.")
+    if flat == 16:
+        raise FaultError("flat: a house on an edge, between two corners, is never farther out than both.")
+    if flat == 25:
+        raise FaultError("flat: a house in the middle lies between others, whatever the direction is.")
+    if flat != 4:
+        raise FaultError(f"flat: {flat} is not it; count the houses that some direction prefers to all others.")
+    if lifted == 5:
+        raise FaultError("lifted: the one in the middle can be lowest, but so can any other, if the bowl is tilted.")
+    if lifted != 25:
+        raise FaultError(f"lifted: {lifted} is not it; on a bowl, which house lies between others?")
 
 
 def _scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
     return (q + k).tanh() @ w
-
-
-def _shapes(w_query: Tensor, w_key: Tensor, W: Tensor, rank: int) -> None:
-    """Raise ``FaultError`` unless the two matrices have ``rank`` columns each."""
-    expected = [(size, rank) for size in W.shape]
-    shapes = [tuple(part.shape) for part in (w_query, w_key)]
-    if shapes == expected:
-        return
-    if shapes == [expected[0], expected[1][::-1]]:
-        raise FaultError("w_key is transposed; like w_query it has a row for each input number.")
-    if (
-        w_query.dim() == w_key.dim() == 2
-        and w_query.shape[1] == w_key.shape[1] > rank
-        and torch.allclose(w_query.to(W.dtype) @ w_key.to(W.dtype).T, W, atol=1e-4)
-    ):
-        raise FaultError(
-            f"the product is right, but each matrix has {w_query.shape[1]} columns; a head of "
-            f"{rank} is enough, since W has the rank {rank}."
-        )
-    raise FaultError(f"the two matrices have the shapes {shapes}; expected {expected}.")
