@@ -53,6 +53,8 @@ def test_the_page_answers_many_questions_each_once():
     text = PAGE.read_text("utf-8")
     assert len(questions) == len(re.findall(r"^### ", text, re.MULTILINE)), "one has no label"
     assert len(questions) == text.count("```python"), "one has no lines, or too many"
+    listed = re.findall(r"^- \[\]\(#symptom-(.+)\)$", text, re.MULTILINE)
+    assert listed == list(labels), "the list at the top has each question, in its order"
 
 
 @pytest.mark.parametrize(
