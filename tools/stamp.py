@@ -133,7 +133,7 @@ def _imports(source: str, root: Path, folder: Path) -> tuple[Path, ...]:
             case ast.Constant(value=str(text)) if "import " in text and "\n" in text:
                 found += _imports(text, root, folder)
             case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.-]+\.\w+", text):
-                beside = [folder / text] if text.endswith((".js", ".css")) else []
+                beside = [folder / text] if text.endswith((".js", ".css", ".json")) else []
                 found += [f for f in (folder / "_static" / text, *beside) if f.is_file()]
             case ast.Call(func=ast.Name("show_drawing"), args=[ast.Constant(value=str(name)), *_]):
                 found.append(root / "book" / "_static" / "drawings" / f"{name}.svg")

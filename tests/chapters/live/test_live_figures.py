@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from chapters.live.headline import live_headline
+from chapters.live.layer import live_layer
 from chapters.live.mask import live_mask
 from chapters.live.query import live_query
 from chapters.live.turn import live_turn
@@ -18,7 +19,7 @@ PLANE = {"keys": torch.eye(2), "names": ["a", "</script>"], "dims": ["x", "y"]}
 PLANE["start"] = torch.ones(2)
 MASK = {"tokens": ["a", "b"], "x": torch.eye(2), "length": 1}
 TURN = {"query": torch.ones(4), "key": torch.arange(4.0)}
-FIGURES = {live_query: PLANE, live_mask: MASK, live_turn: TURN}
+FIGURES = {live_query: PLANE, live_mask: MASK, live_turn: TURN, live_layer: {}}
 
 
 @pytest.mark.parametrize("live", FIGURES)

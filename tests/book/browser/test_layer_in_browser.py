@@ -1,0 +1,252 @@
+"""The whole layer in the page: its numbers switch by switch, pointed at, played, broken."""
+
+import itertools
+import json
+import re
+
+import pytest
+import torch
+
+from benchmarks.whole_layer import Reader, found
+from chapters.live.layer import PADDING, SENTENCES, kept, live_layer, module_of, rows_of
+from tools.notebooks import ROOT
+
+LAYER = kept()
+WORDS = SENTENCES[0].split()
+PADDED = [*WORDS[:4], PADDING, PADDING]
+FORGET = ("root", "mask", "split", "join", "axis")
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return live_layer("It is whole. So.")
+
+
+@pytest.fixture(scope="module")
+def file(figure, save):
+    return save(figure._repr_html_(), figure.code(".js"))
+
+
+@pytest.fixture
+def page(open_file, file):
+    return open_file(file)
+
+
+def test_it_serves_everybody(serves_everybody, file):
+    def use(page):
+        for name in ("causal", "padding", "split’s transpose"):
+            page.get_by_role("button", name=name).click()
+        page.locator("summary").evaluate_all("all => all.forEach(e => e.click())")
+
+    serves_everybody(file, use)
+
+
+def test_it_is_small(figure):
+    own = [f.stat().st_size for f in (ROOT / "chapters" / "live").glob("layer.*s*")]
+    assert len(own) == 3
+    assert sum(own) < 60_000
+
+
+@torch.no_grad()
+def opened(words, num_heads, causal, forget):
+    """All matrices in torch, with what is forgotten left out as a learner would."""
+    layer, x = module_of(LAYER, num_heads), rows_of(LAYER, words)
+    T, D = x.shape
+
+    def split(x):
+        if "split" in forget:
+            return x.view(num_heads, T, layer.head_dim)
+        return x.view(T, num_heads, layer.head_dim).transpose(0, 1)
+
+    projected = [project(x) for project in (layer.q_proj, layer.k_proj, layer.v_proj)]
+    q, k, v = map(split, projected)
+    dots = q @ k.mT
+    scores = dots if "root" in forget else dots / layer.head_dim**0.5
+    blocked = torch.tensor([word == PADDING for word in words]).expand(T, T)
+    if causal:
+        blocked = blocked | torch.ones(T, T, dtype=torch.bool).triu(1)
+    if "mask" not in forget:
+        scores = scores.masked_fill(blocked, -torch.inf)
+    weights = scores.softmax(dim=-2 if "axis" in forget else -1).nan_to_num()
+    heads = weights @ v
+    joined = heads.reshape(T, D) if "join" in forget else heads.transpose(0, 1).reshape(T, D)
+    made = {"X": x, "J": joined, "O": layer.out_proj(joined)}
+    made |= dict(zip("QKV", projected, strict=True))
+    for name, x in zip("qkvDSAM", (q, k, v, dots, scores, weights, heads), strict=True):
+        made |= {f"{name}{h}": own for h, own in enumerate(x)}
+    if not forget:
+        masks = {"key_padding_mask": blocked[-1] if PADDING in words else None, "is_causal": causal}
+        output, own = layer(made["X"], made["X"], made["X"], average_attn_weights=False, **masks)
+        torch.testing.assert_close(made["O"], output)
+        torch.testing.assert_close(weights, own)
+    return made
+
+
+OPEN = """([kept, words, how]) => {
+    const given = unpack(kept);
+    const ids = words.map((w) => w === "[PAD]" ? given.words.length : given.words.indexOf(w));
+    const found = openLayer(given, ids, how);
+    return Object.fromEntries(Object.entries(found).map(([n, m]) => [n, [...m.data].map(String)]));
+}"""
+
+
+@pytest.mark.parametrize("words", [WORDS, PADDED, ["cat"], [*WORDS, PADDING]])
+def test_the_numbers_are_those_of_the_layer_switch_by_switch(page, words):
+    several = ((), *((name,) for name in FORGET), ("split", "join"), FORGET)
+    for num_heads, causal, forget in itertools.product((1, 2, 4, 8), (False, True), several):
+        how = {"numHeads": num_heads, "causal": causal, "forget": dict.fromkeys(forget, True)}
+        ours = page.evaluate(OPEN, [LAYER, words, how])
+        for name, expected in opened(words, num_heads, causal, forget).items():
+            numbers = [float(text.replace("Infinity", "inf")) for text in ours[name]]
+            found = torch.tensor(numbers).view(expected.shape)
+            torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=f"{how} {name}")
+
+
+def reaches(words, num_heads, forget):
+    """Which output changes with which word under a causal mask, in torch: (T, T)."""
+    right, columns = opened(words, num_heads, True, forget)["O"], []
+    for s in range(len(words)):
+        other = [*words[:s], "river", *words[s + 1 :]]
+        change = opened(other, num_heads, True, forget)["O"] - right
+        columns.append(change.abs().amax(dim=1) > 1e-6)
+    return torch.stack(columns, dim=1)
+
+
+def shown(page, name):
+    """The numbers of a matrix, as the table behind the picture has them."""
+    page.locator("details").last.evaluate("e => (e.open = true)")
+    page.locator("details select").select_option(value=name)
+    texts = page.locator(".numbers td:not(thead td)").all_inner_texts()
+    return torch.tensor([float(text.replace("−", "-").replace("∞", "inf")) for text in texts])
+
+
+@pytest.mark.parametrize("forget", ["", "split", "join", "axis", "mask"])
+def test_the_leaks_are_those_of_the_wrong_layer(page, forget):
+    page.get_by_role("button", name="causal").click()
+    if forget:
+        page.locator(".forget button").nth(FORGET.index(forget)).click()
+    seen = reaches(WORDS, 2, (forget,) if forget else ())
+    assert shown(page, "R").view(6, 6).bool().equal(seen)
+    count = seen.triu(1).sum().item()
+    assert bool(count) == bool(forget)
+    assert page.locator(".flow .mark").count() == count
+    assert page.locator(".links path.path").count() == bool(count)
+    if count:
+        assert f"The future leaks: {count} times" in page.locator("p.wrong").inner_text()
+
+
+def say(page):
+    return page.locator(".panel [role=status]").inner_text().replace("−", "-")
+
+
+def numbers(text):
+    return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
+
+
+def test_a_number_is_the_sum_of_what_lights_up_by_keyboard(page):
+    page.locator(".flow svg").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    right = opened(WORDS, 2, False, ())
+    assert say(page).startswith("Number 0 of “the”")
+    for key in (*["ArrowRight"] * 8, *["ArrowDown"] * 8):  # into a matrix of weights, and below it
+        page.keyboard.press(key)
+    found = re.match(r"Column (\d) of the (query|key|value) of “(\w+)”", say(page))
+    column, name, word = int(found[1]), found[2][0].upper(), WORDS.index(found[3])
+    value, *factors = numbers(say(page).splitlines()[-1])
+    assert value == pytest.approx(right[name][word, column].item(), abs=0.0051)
+    total = sum(a * b for a, b in zip(factors[::2], factors[1::2], strict=True))
+    assert total == pytest.approx(value, abs=0.08)  # of rounded numbers
+    assert page.locator(".cell.from").count() == 16
+    assert page.locator(".cell.at").count() == 1
+    marked = page.locator(".code .marked").all_inner_texts()
+    assert [line.split()[0] for line in marked] == [name.lower()]
+    page.keyboard.press("Escape")
+    assert page.locator(".cell.on").count() == 0
+
+
+def test_a_line_of_code_lights_up_its_cells_by_keyboard(page):
+    page.locator(".code li").first.focus()
+    for _ in range(16):
+        page.keyboard.press("ArrowDown")
+    assert "softmax(dim=-1)" in page.locator(".code .marked").last.inner_text()
+    assert page.locator(".cell.on").count() == 2 * 6 * 6
+    page.keyboard.press("Tab")
+    assert page.locator(".cell.on").count() == 0
+
+
+def test_a_finger_picks_a_cell_and_what_is_said_does_not_cover_it(open_file, file):
+    page = open_file(file, 390)
+    cell = page.locator(".flow .cell").nth(500)
+    cell.scroll_into_view_if_needed()
+    box = cell.bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.locator(".cell.at").count() == 1
+    panel, at = (page.locator(one).bounding_box() for one in (".panel", ".cell.at"))
+    assert panel["y"] >= 0
+    assert panel["y"] + panel["height"] <= at["y"] < 900
+
+
+def test_play_goes_by_itself_only_where_that_is_wanted(open_file, file):
+    page = open_file(file)
+    assert not page.get_by_role("button", name="Play").is_visible()
+    page.get_by_role("button", name="Step ahead").click()
+    steps = [say(page)]
+    for _ in range(11):
+        page.keyboard.press("ArrowRight")
+        steps.append(say(page))
+    assert len(set(steps)) == 12
+    assert steps[-1].endswith("its noun is of the kind “animal”.")
+    page = open_file(file, motion="no-preference")
+    page.clock.install()
+    page.get_by_role("button", name="Play").click()
+    page.clock.run_for(9000)
+    assert page.locator(".count").inner_text() == "3 of 12"
+    page.get_by_role("button", name="Pause").click()
+    page.clock.run_for(9000)
+    assert page.locator(".count").inner_text() == "3 of 12"
+
+
+def test_a_word_that_it_does_not_know_is_named(page):
+    for text, told in (
+        ("The zebra ate BREAD!", "Not among the 106 words: zebra."),
+        ("the cat saw the dog and the fox", "Not among the 106 words: and. Only the first 6 words"),
+        ("<b>", "Type a word"),
+    ):
+        page.locator("input").fill(text)
+        assert told in page.locator(".heard").inner_text()
+    page.locator("input").fill("The zebra ate BREAD!")
+    expected = opened(["the", "ate", "bread"], 2, False, ())["O"]
+    torch.testing.assert_close(shown(page, "O"), expected.flatten(), atol=0.0051, rtol=0)
+
+
+def test_the_code_is_that_of_the_chapters(page):
+    text = ""
+    for chapter in ("02-*", "04-*"):
+        (path,) = (ROOT / "notebooks").glob(f"{chapter}.ipynb")
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        text += "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    known = {line.strip().split("  #")[0] for line in text.splitlines()}
+    lines = page.evaluate("CODE.flatMap(([text, , , instead]) => [text, instead ?? ''])")
+    own = {line.strip().split("  #")[0] for line in lines} - {""}
+    assert {line for line in own - known if not line.startswith("#")} == {
+        "scores = dots",
+        "scores = scores.masked_fill(blocked, -math.inf)",
+        "weights = scores.softmax(dim=-2)",
+        "return weights @ v",  # chapter 2 gives the weights as well
+    }
+
+
+def test_each_head_finds_its_word_in_new_sentences():
+    model = Reader()
+    weights = {n: torch.tensor(x) / 100 for n, x in LAYER["hundredths"]["state"].items()}
+    model.attention.load_state_dict({name: x.view(8, 8) for name, x in weights.items()})
+    with torch.no_grad():
+        model.words.weight.copy_(torch.tensor(LAYER["hundredths"]["vectors"]) / 100)
+        model.places.copy_(torch.tensor(LAYER["hundredths"]["places"]) / 100)
+        for name in ("before", "noun"):
+            for part in ("weight", "bias"):
+                kept_ones = torch.tensor(LAYER["hundredths"][name][part]) / 100
+                getattr(getattr(model, name), part).copy_(kept_ones)
+    measured = found(model, count=300, seed=2)
+    assert all(share > (0.99 if "weight" not in name else 0.7) for name, share in measured.items())
