@@ -1,4 +1,4 @@
-// A tap on a figure, or the button beside its caption, shows it as large as the screen.
+// A tap on a figure, or the button below its caption, shows it as large as the screen.
 for (const figure of document.querySelectorAll("figure.course-figure:not(.live)")) {
   const button = Object.assign(document.createElement("button"), {
     type: "button",
@@ -27,5 +27,5 @@ for (const figure of document.querySelectorAll("figure.course-figure:not(.live)"
   };
   button.addEventListener("click", open);
   for (const picture of figure.querySelectorAll("svg")) picture.addEventListener("click", open);
-  figure.querySelector("figcaption")?.append(" ", button);
+  figure.append(button);
 }

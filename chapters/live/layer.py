@@ -31,7 +31,7 @@ SENTENCES = (
 
 def kept() -> dict[str, Any]:
     """Give the words of the layer under their kinds, and all its weights in hundredths."""
-    return json.loads((Path(__file__).parent / WEIGHTS).read_text("utf-8"))  # type: ignore[no-any-return]
+    return json.loads((Path(__file__).parent / WEIGHTS).read_text("utf-8"))
 
 
 def rows_of(layer: dict[str, Any], words: Sequence[str]) -> Tensor:
