@@ -575,7 +575,7 @@ function layer(stage, kept) {
           const tops = ofWords((row) => Math.max(...row), all);
           return two(total(tops) / tops.length);
         });
-        return `Without the root the scores are ${two(size ** 0.5)} times as large: the largest weight of a row is ${now} on average, and was ${before}. A softmax so sure has hardly a gradient, and learns slowly.`;
+        return `Without the root the scores are ${Number((size ** 0.5).toFixed(2))} times as large: the largest weight of a row is ${now} on average, and was ${before}. A softmax so sure has hardly a gradient, and learns slowly.`;
       }
       case "mask": {
         if (!how.causal && !isPadded)
