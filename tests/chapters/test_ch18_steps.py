@@ -4,9 +4,9 @@ from functools import partial
 
 import pytest
 import torch
+from peft import LoraConfig, inject_adapter_in_model
 from torch import nn
 
-from chapters.ch16_adapters import add_adapters
 from chapters.ch18_model import GELUNetwork, LanguageModel
 from chapters.ch18_steps import FastSteps
 from utils.costs import count
@@ -75,10 +75,8 @@ def test_a_module_of_another_kind_is_called():
 def test_adapters_are_obeyed():
     model = build()
     before = model(some_ids())
-    add_adapters(model, ["q_proj", "v_proj"], rank=2)
-    for parameter in model.parameters():
-        if parameter.requires_grad:
-            nn.init.normal_(parameter, std=0.4)
+    config = LoraConfig(r=2, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    inject_adapter_in_model(config, model).double()
     assert not torch.allclose(model(some_ids()), before)
     assert_equal_steps(model, 4)
 

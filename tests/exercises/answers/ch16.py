@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn.functional as F
 from scipy import stats
 
 from exercises import ch16
@@ -39,16 +38,6 @@ def mid_p(first, second):
     return 2 * stats.binom.cdf(few, n, 0.5) - stats.binom.pmf(few, n, 0.5)
 
 
-def means_over_all(vectors, labels, asked):
-    means = torch.stack([vectors[labels == c].mean() for c in range(3)])
-    return (asked @ F.normalize(means, dim=-1).T).argmax(-1)
-
-
-def means_of_texts(vectors, labels, asked):
-    means = torch.stack([vectors[labels == c].mean(dim=1) for c in range(3)])
-    return (asked @ F.normalize(means, dim=-1).T).argmax(-1)
-
-
 def all_but_the_last(first, second):
     n, gap = first + second, abs(first - second)
     return sum(math.comb(n, k) for k in range(n) if abs(n - 2 * k) >= gap) / 2**n
@@ -59,13 +48,10 @@ def up_to_the_larger(first, second):
     return sum(math.comb(n, k) for k in range(max(first, second) + 1)) / 2**n
 
 
-def in_place(weight, a, b, alpha):
-    weight += alpha / len(a) * (b @ a)
-    return weight
-
-
 RIGHT = {
+    ch16.archive_votes: [0.95, 0.955, torch.tensor(0.94)],
     ch16.exact_p_value: [p_value, p_value_by_counting],
+    ch16.adapter_numbers: [73_728, torch.tensor(73_728)],
 }
 
 WRONG = {
@@ -88,12 +74,26 @@ WRONG = {
         (lambda a, b: a / (a + b), "exact_p_value(4, 1)"),
         (lambda a, b: None, "should be a number; got NoneType"),
     ],
-    ch16.nearest_class: [
-        (means_over_all, ".mean(dim=0) averages"),
-        (means_of_texts, ".mean(dim=0) averages"),
+    ch16.archive_votes: [
+        (95, "from 0 to 1"),
+        (0.7, "help or harm"),
+        (0.82, "where the rounds begin"),
+        (0.9, "each round mends"),
+        (0.99, "all 1,225 labels"),
+        ("most", "should be a number"),
     ],
-    ch16.with_adapter: [
-        (lambda w, a, b, alpha: w + alpha / len(a) * a @ b, "Is the product B A"),
-        (in_place, "changed in place"),
+    ch16.adapter_numbers: [
+        (12 * 384 * 384, "stay as they are"),
+        (2 * 8 * 384, "one matrix; there are two"),
+        (2 * 2 * 8 * 384, "one block"),
+        (12 * 8 * 384, "that is half"),
+        (18 * 2 * 8 * 384, "queries and values"),
+        (24 * 2 * 8 * 384, "queries and values"),
+        (8 * 384, "A alone"),
+        (12 * 8 * 8, "not (r, r)"),
+        (12 * 2 * 8 * 8, "not (r, r)"),
+        (144 * 2 * 8 * 384, "one a head"),
+        (0, "How many numbers have A and B"),
+        (73_728.0, "should be an int"),
     ],
 }
