@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from torch import nn
 from benchmarks import report
 from benchmarks.compression import compressed_bits, join_texts
 from benchmarks.resumable import Training
-from chapters.ch18_copies import longest_copies
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_ngrams import NGramModel
 from chapters.ch18_sampling import write
@@ -45,7 +43,7 @@ SETTINGS: dict[str, Any] = {
     "warmup": 0.1,
     "seed": 0,
     "orders": 5,  # of the n-gram models
-    "samples": 16,  # texts that are written, to see how much of them is copied
+    "samples": 16,  # texts that are written
     "new_tokens": 256,
     "temperature": 0.8,
     "top_p": 0.95,
@@ -142,27 +140,15 @@ class WriterTask:
         train, validation = (join_texts(self.texts[split]) for split in ("train", "validation"))
         return found | {"lzma": compressed_bits(validation, train) / size}
 
-    def samples(self) -> list[dict[str, Any]]:
-        """Write texts, and give each with its longest copy; beside it one of the validation's.
-
-        A copy is counted in characters; the text of the validation is cut to the same length.
-        """
+    def samples(self) -> list[dict[str, str]]:
+        """Write texts."""
         settings = self.settings
         device = next(self.model.parameters()).device
         begin = torch.full((settings["samples"], 1), END_OF_TEXT, device=device)
         drawn = write(self.model, begin, settings["new_tokens"], settings["temperature"],
                       top_p=settings["top_p"], end=END_OF_TEXT, seed=settings["seed"])  # fmt: skip
         rows = torch.stack(list(drawn), dim=1).tolist()
-        written = [self.vocabulary.decode(row).rstrip("\0") for row in rows]
-        length = round(statistics.mean(map(len, written)))
-        others = [text[:length] for text in self.texts["validation"][: len(written)]]
-        # All at once: the texts that they may be copied from are read through one time.
-        copies = longest_copies([*written, *others], self.texts["train"])
-        pairs = zip(written, copies, copies[len(written) :], strict=False)
-        return [
-            {"text": text, "longest_copy": copy, "validation_longest_copy": other}
-            for text, copy, other in pairs
-        ]
+        return [{"text": self.vocabulary.decode(row).rstrip("\0")} for row in rows]
 
 
 def build(settings: Mapping[str, Any]) -> LanguageModel:
@@ -206,16 +192,10 @@ def save(
 def sentences(found: Mapping[str, Any]) -> list[str]:
     """Say what was found, for the screen."""
     bits = ", ".join(f"{name} {value:.3f}" for name, value in found["bits_per_byte"].items())
-    ours, theirs = (
-        statistics.median(row[key] for row in found["samples"])
-        for key in ("longest_copy", "validation_longest_copy")
-    )
     last = found["curve"][-1]
     return [
         f"{found['parameters']:,} parameters, {found['tokens']['train']:,} tokens an epoch, "
         f"{last['step']} steps in {last['seconds'] / 60:.0f} minutes, "
         f"perplexity {math.exp(last['loss']):.1f} a token.",
         f"Bits a byte: {bits}.",
-        f"Longest copy in a text, median: {ours:.0f} characters; in one of the validation's "
-        f"{theirs:.0f}.",
     ]

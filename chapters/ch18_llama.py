@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from chapters.ch18_model import LanguageModel, SwiGLU
+from chapters.ch18_model import LanguageModel
 
 if TYPE_CHECKING:
     from transformers import LlamaForCausalLM
@@ -29,14 +29,7 @@ _BLOCK = {
 
 
 def llama_weights(model: LanguageModel) -> dict[str, Tensor]:
-    """Give the weights by the names that ``LlamaForCausalLM`` has for them; nothing is copied.
-
-    Raises
-    ------
-    ValueError
-        if the model is no Llama, but has layer norms or another network
-    """
-    _check(model)
+    """Give the weights by the names that ``LlamaForCausalLM`` has for them; nothing is copied."""
     names = {"embedding": "model.embed_tokens", "norm": "model.norm"} | {
         f"blocks.{i}.{ours}": f"model.layers.{i}.{theirs}"
         for i in range(len(model.blocks))
@@ -48,14 +41,7 @@ def llama_weights(model: LanguageModel) -> dict[str, Tensor]:
 
 
 def llama_settings(model: LanguageModel) -> dict[str, Any]:
-    """Give the arguments of ``LlamaConfig`` for this model.
-
-    Raises
-    ------
-    ValueError
-        as ``llama_weights``
-    """
-    _check(model)
+    """Give the arguments of ``LlamaConfig`` for this model."""
     vocab_size, embed_dim = model.embedding.weight.shape
     block: Any = model.blocks[0]
     return {
@@ -78,11 +64,6 @@ def to_llama(model: LanguageModel) -> LlamaForCausalLM:
 
     Its logits are those of ``model``, up to the rounding of its norms, which it computes in float32
     whatever the dtype.
-
-    Raises
-    ------
-    ValueError
-        as ``llama_weights``
     """
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -91,9 +72,3 @@ def to_llama(model: LanguageModel) -> LlamaForCausalLM:
     theirs = theirs.to(like.device, like.dtype)
     theirs.load_state_dict(llama_weights(model))
     return theirs.eval()
-
-
-def _check(model: LanguageModel) -> None:
-    block: Any = model.blocks[0]
-    if not (isinstance(block.ff, SwiGLU) and isinstance(block.mha_norm, nn.RMSNorm)):
-        raise ValueError("a Llama has RMSNorm and SwiGLU: this model has other parts.")

@@ -10,7 +10,6 @@ Shapes: B texts, T tokens, H heads, H_kv heads of keys and values, D = ``embed_d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
@@ -46,26 +45,6 @@ class SwiGLU(nn.Module):
         return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
 
 
-class GELUNetwork(nn.Module):
-    """The network on each token that GPT-2 has: two matrices, and a GELU between them.
-
-    Parameters
-    ----------
-    embed_dim, hidden_dim : int, D and the width inside
-
-    Source: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units (GELUs)".
-    """
-
-    def __init__(self, embed_dim: int, hidden_dim: int) -> None:
-        super().__init__()
-        self.up_proj = nn.Linear(embed_dim, hidden_dim)
-        self.down_proj = nn.Linear(hidden_dim, embed_dim)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, T, D)."""
-        return self.down_proj(F.gelu(self.up_proj(x)))
-
-
 class CausalBlock(nn.Module):
     """Causal attention and a network on each token; each reads what is normalised, and is added.
 
@@ -76,17 +55,10 @@ class CausalBlock(nn.Module):
     """
 
     def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        num_kv_heads: int,
-        hidden_dim: int,
-        dropout: float,
-        make_norm: Callable[[int], nn.Module],
-        make_network: Callable[[int, int], nn.Module],
+        self, embed_dim: int, num_heads: int, num_kv_heads: int, hidden_dim: int, dropout: float
     ) -> None:
         super().__init__()
-        self.mha_norm = make_norm(embed_dim)
+        self.mha_norm = RMSNorm(embed_dim)
         self.mha = MultiHeadAttention(
             embed_dim,
             num_heads,
@@ -94,16 +66,15 @@ class CausalBlock(nn.Module):
             positions=RotaryPositionalEncoding(embed_dim // num_heads),
             num_kv_heads=num_kv_heads,
         )
-        self.ff_norm = make_norm(embed_dim)
-        self.ff = make_network(embed_dim, hidden_dim)
+        self.ff_norm = RMSNorm(embed_dim)
+        self.ff = SwiGLU(embed_dim, hidden_dim)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, need_weights: bool = False) -> tuple[Tensor, Tensor | None]:
-        """Give the new tokens, (B, T, D), and each head's weights, (B, H, T, T), or None."""
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
         y = self.mha_norm(x)
-        y, weights = self.mha(y, y, y, None, need_weights, None, False, is_causal=True)
-        x = x + self.dropout(y)
-        return x + self.dropout(self.ff(self.ff_norm(x))), weights
+        x = x + self.dropout(self.mha(y, y, y, need_weights=False, is_causal=True)[0])
+        return x + self.dropout(self.ff(self.ff_norm(x)))
 
 
 class LanguageModel(nn.Module):
@@ -117,8 +88,6 @@ class LanguageModel(nn.Module):
     hidden_dim : int, the width inside the network on each token
     num_layers : int, blocks
     dropout : float, of the embeddings, and of what the two parts of a block add
-    make_norm : called with D; RMSNorm, or ``torch.nn.LayerNorm`` as GPT-2 has it
-    make_network : called with D and ``hidden_dim``; ``SwiGLU``, or ``GELUNetwork`` as GPT-2 has it
 
     Raises
     ------
@@ -140,9 +109,6 @@ class LanguageModel(nn.Module):
         hidden_dim: int = 384,
         num_layers: int = 4,
         dropout: float = 0.0,
-        *,
-        make_norm: Callable[[int], nn.Module] = RMSNorm,
-        make_network: Callable[[int, int], nn.Module] = SwiGLU,
     ) -> None:
         super().__init__()
         if min(vocab_size, num_layers) < 1:
@@ -152,18 +118,16 @@ class LanguageModel(nn.Module):
             )
         self.embedding = nn.Embedding(vocab_size, embed_dim)
         size = (embed_dim, num_heads, num_kv_heads or num_heads, hidden_dim, dropout)
-        self.blocks = nn.ModuleList(
-            CausalBlock(*size, make_norm, make_network) for _ in range(num_layers)
-        )
-        self.norm = make_norm(embed_dim)
+        self.blocks = nn.ModuleList(CausalBlock(*size) for _ in range(num_layers))
+        self.norm = RMSNorm(embed_dim)
         self.dropout = nn.Dropout(dropout)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw every matrix from a normal distribution, of 0.02, and less for what a block adds.
 
-        Norms stay at 1 and 0, and biases become 0. What the 2L parts of L blocks add has 0.02 /
-        sqrt(2L), so that the sum of all is as wide as one.
+        What the 2L parts of L blocks add has 0.02 / sqrt(2L), so that the sum of all is as wide as
+        one.
 
         Source: Radford and others 2019, "Language Models are Unsupervised Multitask Learners".
         """
@@ -172,8 +136,6 @@ class LanguageModel(nn.Module):
             if parameter.dim() > 1:
                 last = name.endswith(("out_proj.weight", "down_proj.weight"))
                 nn.init.normal_(parameter, std=added if last else 0.02)
-            elif name.endswith("proj.bias"):
-                nn.init.zeros_(parameter)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Give the logits of the token after each, (B, T, V), from ids (B, T), int64.
@@ -183,21 +145,10 @@ class LanguageModel(nn.Module):
         ValueError
             if the ids are not (B, T), or one is not in the vocabulary
         """
-        *_, (x, _) = self.layers(ids, need_weights=False)
-        return self.logits(x)
-
-    def layers(
-        self, ids: Tensor, need_weights: bool = True
-    ) -> Iterator[tuple[Tensor, Tensor | None]]:
-        """Give, one after the other, the embeddings and what each block makes, with its weights.
-
-        Each is (B, T, D) and (B, H, T, T); the weights of the first, the embeddings, are None.
-        """
-        x, weights = self.embed(ids), None
-        yield x, weights
+        x = self.embed(ids)
         for block in self.blocks:
-            x, weights = block(x, need_weights)
-            yield x, weights
+            x = block(x)
+        return self.logits(x)
 
     def embed(self, ids: Tensor) -> Tensor:
         """(B, T) -> (B, T, D)."""

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]  # what was found, in order, and how often
-DISCOUNT = 0.75  # what is taken from each count, and given to the shorter histories
 
 
 class NGramModel:
     """The probability of a token after the n - 1 before it, as often as it was seen there.
 
-    Each count is lowered by ``DISCOUNT``, and what is left over goes to the model that looks back
+    Each count is lowered by ``discount``, and what is left over goes to the model that looks back
     one token less; the last gives all tokens 1 / V. The models that look back less count in how
     many places a token was seen, not how often ("Kneser-Ney").
 
@@ -26,6 +25,7 @@ class NGramModel:
     ids : Tensor of shape (N,), int64, the text to count in
     order : int, n, at least 1
     vocab_size : int, V
+    discount : float, from 0 to 1
 
     Raises
     ------
@@ -33,13 +33,13 @@ class NGramModel:
         if the order is below 1, or n tokens of V do not fit into 63 bits
     """
 
-    def __init__(self, ids: Tensor, order: int, vocab_size: int) -> None:
+    def __init__(self, ids: Tensor, order: int, vocab_size: int, discount: float = 0.75) -> None:
         self.bits = max(1, (vocab_size - 1).bit_length())
         if order < 1 or order * self.bits > 63:
             raise ValueError(
                 f"an order from 1 to {63 // self.bits} fits {vocab_size} tokens; got {order}."
             )
-        self.order, self.vocab_size = order, vocab_size
+        self.order, self.vocab_size, self.discount = order, vocab_size, discount
         tokens = ids.cpu().numpy()
         grams = [_counted(self._grams(tokens, n)) for n in range(1, order + 1)]
         # In how many places: after how many different tokens, which stand first in longer grams.
@@ -72,8 +72,8 @@ class NGramModel:
             histories = asked >> self.bits
             count, total = _look_up(grams, asked), _look_up(seen, histories)
             lower = found[n - 1 :]
-            left = DISCOUNT * _look_up(distinct, histories) * lower
-            mixed = (np.maximum(count - DISCOUNT, 0) + left) / np.maximum(total, 1)
+            left = self.discount * _look_up(distinct, histories) * lower
+            mixed = (np.maximum(count - self.discount, 0) + left) / np.maximum(total, 1)
             found[n - 1 :] = np.where(total > 0, mixed, lower)  # all is left where nothing was seen
         return found
 

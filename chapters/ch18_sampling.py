@@ -93,29 +93,6 @@ def keep_top_p(logits: Tensor, p: float) -> Tensor:
     return logits.masked_fill(left_out, -torch.inf)
 
 
-def penalize_repetition(logits: Tensor, ids: Tensor, penalty: float) -> Tensor:
-    """Make less probable what stands in the text already: x / penalty, or x * penalty below 0.
-
-    Parameters
-    ----------
-    logits : Tensor of shape (V,) or (B, V)
-    ids : Tensor of shape (T,) or (B, T), int64, the tokens so far
-    penalty : float above 0; 1 changes nothing, the paper has 1.2
-
-    Raises
-    ------
-    ValueError
-        if the penalty is not above 0
-
-    Source: Keskar and others 2019, "CTRL: A Conditional Transformer Language Model for Controllable
-    Generation".
-    """
-    if not penalty > 0:
-        raise ValueError(f"the penalty must be above 0, and 1 is none; got {penalty}.")
-    found = logits.gather(-1, ids)  # (..., T)
-    return logits.scatter(-1, ids, torch.where(found < 0, found * penalty, found / penalty))
-
-
 def best_token(logits: Tensor) -> Tensor:
     """Give the most probable token, () or (B,) int64; of several the one with the smallest id."""
     return logits.argmax(-1)
@@ -133,13 +110,12 @@ def write(
     temperature: float | None = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-    penalty: float = 1.0,
     end: int | None = None,
     seed: int | None = None,
 ) -> Iterator[Tensor]:
     """Go on with a text, and give each token as soon as it is chosen.
 
-    In this order: the penalty, the temperature, the k best, the probability p; as in the library
+    In this order: the temperature, the k best, the probability p; as in the library
     ``transformers``.
 
     Parameters
@@ -148,7 +124,7 @@ def write(
     ids : Tensor of shape (B, T), int64, the texts so far, of one length
     max_new_tokens : int, the most tokens to write
     temperature : float or None; None takes the best token each time ("greedy")
-    top_k, top_p, penalty : see ``keep_top_k``, ``keep_top_p``, ``penalize_repetition``
+    top_k, top_p : see ``keep_top_k``, ``keep_top_p``
     end : int or None, the token after which a text goes on with nothing but it; when all have come
         to their end, nothing more is given
     seed : int or None, of what is drawn; None goes on with PyTorch's generator
@@ -174,8 +150,7 @@ def write(
         keep_top_k(torch.zeros(1), top_k)
     if top_p is not None:
         keep_top_p(torch.zeros(1), top_p)
-    penalize_repetition(torch.zeros(1), torch.zeros(1, dtype=torch.int64), penalty)
-    return _tokens(model, ids, max_new_tokens, temperature, top_k, top_p, penalty, end, seed)
+    return _tokens(model, ids, max_new_tokens, temperature, top_k, top_p, end, seed)
 
 
 def _tokens(
@@ -185,7 +160,6 @@ def _tokens(
     temperature: float | None,
     top_k: int | None,
     top_p: float | None,
-    penalty: float,
     end: int | None,
     seed: int | None,
 ) -> Iterator[Tensor]:
@@ -197,8 +171,6 @@ def _tokens(
     new = ids
     for _ in range(max_new_tokens):
         logits = step(new)  # (B, V)
-        if penalty != 1:
-            logits = penalize_repetition(logits, ids, penalty)
         if temperature is None:
             token = best_token(logits)  # (B,)
         else:
@@ -213,5 +185,3 @@ def _tokens(
         if end is not None and done.all():
             return
         new = token.unsqueeze(1)  # (B, 1)
-        if penalty != 1:
-            ids = torch.cat([ids, new], dim=1)

@@ -1,4 +1,4 @@
-"""Train a language model on one long row of tokens, and measure it in bits a byte.
+"""Cut one long row of tokens into pieces to train on, and measure a model in bits a byte.
 
 Shapes: N tokens of a text, B pieces of it, T tokens of a piece, V tokens in the vocabulary.
 """
@@ -6,17 +6,12 @@ Shapes: N tokens of a text, B pieces of it, T tokens of a piece, V tokens in the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import partial
 
-import pandas as pd
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.optim.lr_scheduler import LambdaLR
 
 from chapters.ch18_model import LanguageModel
-from utils.training import linear_rate, train_epochs
 
 
 def piece_starts(count: int, length: int, seed: int | None = None) -> Tensor:
@@ -91,55 +86,3 @@ def language_nats(
 def bits_per_byte(nats: float, num_bytes: int) -> float:
     """Turn nats of a whole text into bits for each of its bytes."""
     return nats / math.log(2) / num_bytes
-
-
-def train_language_model(
-    model: LanguageModel,
-    ids: Tensor,
-    steps: int,
-    length: int = 128,
-    batch_size: int = 16,
-    highest: float = 3e-3,
-    seed: int = 0,
-    name: str = "training",
-) -> pd.DataFrame:
-    """Minimise ``language_loss`` with Adam, on pieces drawn from a text, under a progress bar.
-
-    Parameters
-    ----------
-    ids : Tensor of shape (N,), int64, the text
-    steps : int, gradient steps, over a tenth of which the learning rate rises to ``highest``
-    length, batch_size : int, T and B
-    seed : int, of where the pieces begin and of their order
-
-    Returns
-    -------
-    DataFrame with one row: ``train_loss`` (the mean of the steps, in nats) and ``seconds``
-
-    Raises
-    ------
-    ValueError
-        if there is no step to take, or the text is too short
-    FloatingPointError
-        if the loss is no longer finite
-    """
-    if min(steps, batch_size) < 1:
-        raise ValueError(
-            f"training takes steps, on pieces; got {steps} steps and a batch_size of {batch_size}."
-        )
-    device = next(model.parameters()).device
-
-    def batches(_: int) -> Iterator[tuple[Tensor, ...]]:
-        taken, epoch = 0, 0
-        while taken < steps:
-            starts = piece_starts(len(ids), length, seed + 1_000_003 * epoch)
-            epoch += 1
-            for rows in starts.split(batch_size):
-                if taken < steps:
-                    taken += 1
-                    yield tuple(part.to(device) for part in cut_pieces(ids, rows, length))
-
-    optimizer = torch.optim.Adam(model.parameters(), 1.0, (0.9, 0.98), 1e-9, fused=True)
-    rate = partial(linear_rate, steps=steps, highest=highest)
-    schedule = LambdaLR(optimizer, lambda step: rate(step + 1))
-    return train_epochs(model, batches, 1, steps, language_loss, optimizer, schedule, name=name)

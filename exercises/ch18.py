@@ -1,16 +1,14 @@
-"""Checks of chapter 18: the best tokens, merges, perplexity, induction, texts in one row.
+"""Checks of chapter 18: the best tokens, a new word, the price of a byte. V tokens in the vocabulary."""
 
-Shapes: B texts, T tokens of each, V tokens in the vocabulary, H heads.
-"""
-
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, check, exercise, normal
-from exercises.mistakes import turned
+from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -91,98 +89,28 @@ def merged_word(function: Code) -> None:
             raise FaultError(f"{word!r} becomes {list(pieces)}; expected {expected}.")
 
 
-@exercise
-def perplexity() -> Cases:
-    """Check ``function(logits, ids)``: e to the mean loss of the token after each.
-
-    ``logits`` is (B, T, V), those of the token after each of ``ids``, (B, T) int64. The result is a
-    number, or a tensor of one.
-    """
-    generator = torch.Generator().manual_seed(18)
-    for B, T, V in [(2, 5, 6), (3, 4, 9)]:
-        logits = 2 * torch.randn(B, T, V, generator=generator)
-        ids = torch.randint(V, (B, T), generator=generator)
-        log_p = logits.log_softmax(-1)
-
-        def of(log_p: Tensor, following: Tensor) -> Tensor:
-            return -log_p.gather(-1, following.unsqueeze(-1)).squeeze(-1)  # (B, T')
-
-        losses = of(log_p[:, :-1], ids[:, 1:])
-        mean = losses.mean()
-        mistakes = {
-            "nothing is shifted: logits t belong to token t + 1.": of(log_p, ids).mean().exp(),
-            "shifted the wrong way: logits t belong to token t + 1.": (of(log_p[:, 1:], ids[:, :-1]).mean().exp()),
-            "the last token is asked for the first; nobody knows what follows it.": (of(log_p, ids.roll(-1, dims=1)).mean().exp()),
-            "each token's perplexity is averaged; average the losses first.": losses.exp().mean(),
-            "each text's perplexity is averaged; average all losses first.": (losses.mean(1).exp().mean()),
-            "this is the mean loss, in nats; perplexity is its exponential.": mean,
-            "the loss is in nats, so it is e to the mean loss, not 2.": 2**mean,
-            "the exponent is the sum of the losses; take their mean.": losses.sum().exp(),
-            "the log_softmax is missing.": of(logits[:, :-1], ids[:, 1:]).mean().exp(),
-            "the probabilities are averaged; average their logarithms.": 1 / (-losses).exp().mean(),
-            "the sign is wrong: a loss is minus a log-probability.": (-mean).exp(),
-        }
-        what, form = f"for {B} texts, the perplexity", "{what} is {got:.4g} instead of {right:.4g}."
-        yield Case((logits, ids), float(mean.exp()), mistakes, what, form=form, atol=1e-3)
-
-
-@exercise
-def induction_score() -> Cases:
-    """Check ``function(weights)``: how much goes to what followed the token's first copy.
-
-    ``weights`` is (B, H, T, T), of texts whose second half, T / 2 tokens, repeats the first. The
-    result is (H,): the mean over all texts and over the queries of the second half.
-    """
-    draw = normal(18)
-    for B, H, n in [(2, 3, 4), (1, 4, 5)]:
-        T = 2 * n
-        causal = torch.ones(T, T, dtype=torch.bool).tril()
-        weights = (2 * draw(B, H, T, T)).masked_fill(~causal, -torch.inf).softmax(-1)
-        late = torch.arange(n, T)
-
-        def mean(offset: int, queries: Tensor = late) -> Tensor:
-            return weights[:, :, queries, queries + offset].mean(dim=(0, 2))  # noqa: B023
-
-        right = mean(1 - n)
-        mistakes = {
-            "this is the first copy itself; count what goes to the token after it.": mean(-n),
-            "this is the token before the first copy; count the one after it.": mean(-n - 1),
-            "the last token of the first half counts too; begin with the second half.": (mean(1 - n, torch.arange(n - 1, T))),
-            "queries and keys are exchanged: a row of the weights is one query's.": (mean(n - 1, late - n + 1)),
-            "this is the sum over the queries; take their mean.": right * n,
-            "one number for all heads; give one for each.": right.mean(),
-            "a number for each text and head; take the mean over the texts too.": (weights[:, :, late, late + 1 - n].mean(-1)),
-        }
-        yield Case((weights,), right, mistakes, f"with T = {T}, the score")
-
-
-@exercise
-def row_mask() -> Cases:
-    """Check ``function(ids, end)``: who may see whom in a row of several texts.
-
-    ``ids`` is (T,) int64; each text is closed by the token ``end``, which belongs to it. The result
-    is (T, T) bool, True where query t may see key j: not after it, and of the same text.
-    """
-    for row, end in [([5, 3, 0, 4, 2, 6, 0, 1], 0), ([7, 7, 9, 9, 1, 2, 3, 9], 9), ([4, 1, 2], 0)]:
-        ids = torch.tensor(row)
-        ends = (ids == end).long()
-        text, late = ends.cumsum(0) - ends, ends.cumsum(0)  # (T,): the number of its text
-        causal = torch.ones(len(row), len(row), dtype=torch.bool).tril()
-        same, split = (n.unsqueeze(1) == n for n in (text, late))
-        right = causal & same
-        hidden = right & (ids != end)
-        mistakes = {
-            "a text leaks into the next one: the causal mask alone lets a token see the texts before its own.": causal,
-            "later tokens leak: within its text, a token sees itself and those before it.": same,
-            "the end of a text goes with the next one; it belongs to its own.": causal & split,
-            "the end of a text stands alone; it belongs to the text.": (right & ((ends.unsqueeze(1) == ends) | torch.eye(len(row)).bool())),
-            "the end of a text is hidden; it belongs to the text.": hidden,
-            "the end of a text is left out; it belongs to it.": hidden & hidden.diagonal()[:, None],
-            "a token does not see itself; it may.": right.tril(-1),
-            "this is transposed: row t is what query t may see.": right.T,
-            turned("allowed"): ~right,
-        }
-        yield Case((ids, end), right, mistakes, f"the mask of {row}")
+@check
+def before_training(predicted: Any) -> None:
+    """Check the bits a byte of a model that gives 2,048 tokens one probability: 11 / 3.02."""
+    found = as_number(predicted, "the number of bits")
+    right, size = 11 / 3.02, 3.02
+    mistakes = {
+        11.0: "these are the bits of a token; it has 3.02 bytes.",
+        11 * size: "a token has 3.02 bytes, so a byte costs less than a token: divide.",
+        math.log(2048): "these are the nats of a token; a bit is ln 2 of them, and a token has 3.02 bytes.",
+        math.log(2048) / size: "these are nats; the base of the logarithm is 2, not e.",
+        math.log10(2048) / size: "the base of the logarithm is 2, not 10.",
+        8.0: "a model that knew bytes alone would need 8; this one knows which 2,048 pieces there are.",
+        math.log2(2048 / size): "divide the bits by the bytes, not the tokens.",
+        2048 / size: "of 2,048 tokens take the logarithm to base 2 first.",
+        0.0: "nothing costs nothing: the fewer chances, the more bits.",
+    }
+    if abs(found - right) <= 0.05:
+        return
+    for wrong, said in mistakes.items():
+        if abs(found - wrong) <= 0.02:
+            raise FaultError(said)
+    raise FaultError("a token that is one of 2 ** n equally probable ones costs n bits; what does a byte of it cost?")
 
 
 def _shared(probabilities: Tensor, keep: Tensor) -> Tensor:

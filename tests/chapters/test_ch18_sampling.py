@@ -7,7 +7,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import (
-    RepetitionPenaltyLogitsProcessor,
     TemperatureLogitsWarper,
     TopKLogitsWarper,
     TopPLogitsWarper,
@@ -20,7 +19,6 @@ from chapters.ch18_sampling import (
     draw_token,
     keep_top_k,
     keep_top_p,
-    penalize_repetition,
     write,
 )
 
@@ -55,12 +53,6 @@ def test_the_best_are_kept_as_they_are():
     assert torch.equal(keep_top_p(logits, 1.0), logits)
 
 
-def test_what_was_written_becomes_less_probable_once():
-    logits = torch.tensor([2.0, -2.0, 0.0, 5.0])
-    found = penalize_repetition(logits, torch.tensor([0, 1, 2, 0]), 2.0)
-    assert found.tolist() == [1.0, -4.0, 0.0, 5.0]
-
-
 @given(st.lists(numbers, min_size=1, max_size=3), st.integers(0, 99), st.floats(0.05, 0.95))
 @few_examples
 def test_they_are_what_the_library_does(rows, seed, share):
@@ -72,7 +64,6 @@ def test_they_are_what_the_library_does(rows, seed, share):
     for ours, theirs in [
         (apply_temperature(logits, 2 * share), TemperatureLogitsWarper(2 * share)),
         (keep_top_k(logits, k), TopKLogitsWarper(k)),
-        (penalize_repetition(logits, ids, 1 + share), RepetitionPenaltyLogitsProcessor(1 + share)),
     ]:
         torch.testing.assert_close(ours, theirs(ids, logits.clone()))
     cumulative = logits.softmax(-1).sort(descending=True).values.cumsum(-1)
@@ -94,7 +85,7 @@ def test_tokens_are_drawn_as_often_as_they_are_probable():
 @pytest.fixture(scope="module")
 def model():
     torch.manual_seed(0)
-    model = LanguageModel(23, 16, 4, 2, 24, 2, dropout=0.2).double()
+    model = LanguageModel(23, 16, 4, 2, 24, 2).double()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return model
@@ -114,11 +105,11 @@ def test_greedy_takes_the_best_each_time(model):
 
 
 def test_all_choices_together_are_what_they_are_one_by_one(model):
-    found = written(model, START, 8, 0.7, top_k=5, top_p=0.8, penalty=1.3, seed=3)
+    found = written(model, START, 8, 0.7, top_k=5, top_p=0.8, seed=3)
     generator, ids = torch.Generator().manual_seed(3), START
     for _ in range(8):
-        logits = penalize_repetition(model(ids)[:, -1].detach(), ids, 1.3)
-        logits = keep_top_p(keep_top_k(apply_temperature(logits, 0.7), 5), 0.8)
+        logits = apply_temperature(model(ids)[:, -1].detach(), 0.7)
+        logits = keep_top_p(keep_top_k(logits, 5), 0.8)
         ids = torch.cat([ids, draw_token(logits, generator).unsqueeze(1)], dim=1)
     assert torch.equal(found, ids[:, 3:])
     assert not torch.equal(found, written(model, START, 8, 0.7, top_k=5, seed=4))
@@ -153,7 +144,6 @@ def test_what_cannot_be_is_refused_before_anything_is_written(model):
         ({"temperature": 0.0}, "best_token"),
         ({"top_k": 0}, "k=0"),
         ({"top_p": 1.5}, "got 1.5"),
-        ({"penalty": 0.0}, "1 is none"),
         ({"ids": START[:, :0]}, "got 0 and 3"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -7,7 +7,8 @@ import torch
 from peft import LoraConfig, inject_adapter_in_model
 from torch import nn
 
-from chapters.ch18_model import GELUNetwork, LanguageModel
+from chapters.ch16_adapters import add_adapters
+from chapters.ch18_model import LanguageModel
 from chapters.ch18_steps import FastSteps
 from utils.costs import count
 
@@ -15,7 +16,6 @@ V, B, T = 37, 3, 9
 KINDS = {
     "llama": {},
     "one key head": {"num_kv_heads": 1},
-    "GPT-2's parts": {"make_norm": nn.LayerNorm, "make_network": GELUNetwork},
 }
 
 

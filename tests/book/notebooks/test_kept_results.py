@@ -4,7 +4,6 @@ In a pattern ``#`` stands for a number and ``...`` for any words. Each number mu
 chapter's function computes, within half a unit of the last digit that is written.
 """
 
-import json
 import re
 
 import nbformat
@@ -47,20 +46,6 @@ def chapter_11():
     }
 
 
-def chapter_18():
-    file = ROOT / "benchmarks" / "results" / "writing-cpu.json"
-    rows = json.loads(file.read_text(encoding="utf-8"))["tables"]["writing"]
-    speed = {(row["way"], row["batch"]): row for row in rows if row["threads"] == 1}
-    ours, theirs, many = speed["ours", 1], speed["generate", 1], speed["generate", 16]
-    return {
-        "ours writes # tokens a second, ... default settings, #.": (
-            ours["per_second"], theirs["per_second"]),
-        "ours is # times as fast (# to #), and with sixteen texts at once # times": (
-            theirs["to_ours"], theirs["to_ours_low"], theirs["to_ours_high"], many["to_ours"]),
-        "it calls # operators of PyTorch, and `generate` #.": (ours["calls"], theirs["calls"]),
-    }  # fmt: skip
-
-
 def chapter_A3():
     runs = table("A3-heads").set_index("seed")
     return {
@@ -71,7 +56,7 @@ def chapter_A3():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("compute", [chapter_11, chapter_18, chapter_A3])
+@pytest.mark.parametrize("compute", [chapter_11, chapter_A3])
 def test_the_prose_says_what_the_rows_hold(compute):
     (path,) = (path for path in chapters([]) if path.stem.startswith(compute.__name__[-2:]))
     cells = nbformat.read(path, as_version=4).cells
