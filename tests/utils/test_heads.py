@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from chapters.ch18_heads import averaged_heads
+from chapters.a3_importance import scaled_heads
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention
 from utils.heads import attention_layers, changed_heads, recorded_weights
@@ -40,39 +40,19 @@ def test_a_scale_multiplies_the_columns_of_the_last_projection(kind, two_layers,
             torch.testing.assert_close(model(ids)[b], found[b])
 
 
-def test_averaged_heads_give_all_tokens_their_mean(two_layers, batches):
-    model, chosen = two_layers(), [(0, 1), (1, 0), (1, 3)]
-    (ids, _), *_ = batches
-
-    def mean(number, heads):  # by hand, (B, T, H, D_head)
-        heads = heads.clone()
-        for h in (h for layer, h in chosen if layer == number):
-            heads[:, :, h] = heads[:, :, h].mean(dim=(0, 1))
-        return heads
-
-    with changed_heads(attention_layers(model), mean):
-        expected = model(ids)
-    with averaged_heads(model, iter(chosen)):
-        torch.testing.assert_close(model(ids), expected)
-    assert not torch.allclose(model(ids), expected)
-
-
 def test_a_layer_is_changed_without_a_batch_too():
     layer, x = MultiHeadAttention(D, H), torch.randn(T, D)
     with torch.no_grad():
         layer.out_proj.bias.normal_()
     with scaled_heads(layer, torch.zeros(1, H)):
         torch.testing.assert_close(layer(x, x, x)[0], layer.out_proj.bias.expand(T, D))
-    with averaged_heads(layer, [(0, 2)]):
-        expected, _ = layer(x[None], x[None], x[None])
-        torch.testing.assert_close(layer(x, x, x)[0], expected[0])
 
 
 def test_what_does_not_fit_the_model_is_refused(two_layers):
     model = two_layers()
-    for place in ((2, 0), (0, H), (-1, 0), (0, -1)):
-        with pytest.raises(ValueError, match="there is no head"):
-            averaged_heads(model, [(0, 0), place]).__enter__()
+    for shape in ((H,), (1, H), (2, H + 1), (2, 1, 1, H), (H, 2)):
+        with pytest.raises(ValueError, match=r"expected \(2, 4\)"):
+            scaled_heads(model, torch.ones(shape)).__enter__()
     unlike = nn.ModuleList([MultiHeadAttention(D, 2), MultiHeadAttention(D, 3)])
     for other in (nn.MultiheadAttention(D, H), unlike):
         with pytest.raises(ValueError, match="needs layers"):

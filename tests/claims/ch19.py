@@ -1,0 +1,58 @@
+"""What chapter 19 says, asserted (see `tools/claims.py`)."""
+
+from tools.claims import claim, says
+
+with says("is right about one time in nine, 11 %."):
+    claim(100 / STARTS, 10.5, 11.5)
+with says("A model has **learnt to copy** when it gets 99 % of them right in new texts."):
+    claim(two["accuracy"].min(), at_least=0.99)
+    claim(judge(copier)["accuracy"], at_least=0.99)
+with says("For a while nothing happens, and then, within a hundred steps or two"):
+    fall = pd.Series(runs["two blocks"][1]).rolling(10).mean()
+    claim((fall < 0.5).idxmax() - (fall < 2.7).idxmax(), 20, 200)
+
+with says("without them 23 to 68 % of the tokens are right, without the other two at least 98 %"):
+    claim(two["strongest"].min(), 0.225, 0.235)
+    claim(two["strongest"].max(), 0.675, 0.685)
+    claim(two["others"].min(), at_least=0.98)
+with says("In block 1 nearly every head matches"):
+    matches = two[[f"matching 1.{h}" for h in range(4)]].to_numpy()
+    claim((matches > 0.5).mean(), at_least=0.8)
+with says("7 to 9 % of the tokens are right when block 1's keys do not see what block 0 wrote"):
+    claim(two["blind k"].min(), 0.065, 0.075)
+    claim(two["blind k"].max(), 0.085, 0.095)
+with says("and at least 99.9 % when its queries and values do not"):
+    claim(two["blind qv"].min(), at_least=0.999)
+
+with says("as many parameters"):
+    sizes = [
+        Copier(2, 4),
+        *(Copier(1, **k.copy()) for k in ({"num_heads": 8}, {"num_heads": 4, "hidden": 64})),
+    ]
+    sizes = [sum(p.numel() for p in model.parameters()) for model in sizes]
+    claim(max(sizes) / min(sizes), at_most=1.01)
+
+kept = pd.read_csv("results/19-one.csv", comment="#")
+with says("none of sixteen models gets more than 15 % right"):
+    claim(kept["accuracy"].max(), at_most=0.15)
+    claim(len(kept[(kept["steps"] == 1000) & (kept["seed"] < 8)]) == 16)
+with says("nor in one run each with four times the steps"):
+    claim((kept["steps"] == 4000).sum() == 2)
+
+with says("none of its 24 heads has a matching score above 0.02"):
+    claim(matching.max(), at_most=0.02)
+    claim(matching.numel() == 24)
+costs = {
+    name: [cost(b, own).mean().item() for b in (own.roll(35, dims=0), own[:, order], own)]
+    for name in ("own",)
+}["own"]
+with says("a repetition saves 0.4 nats of 2.2, but as much, to within 0.1, when it is shuffled"):
+    claim(costs[0] - costs[2], 0.35, 0.45)
+    claim(costs[0], 2.15, 2.25)
+    claim(abs(costs[1] - costs[2]), at_most=0.1)
+with says("in each of blocks 3, 4 and 5 a head has a previous-token score above 0.3"):
+    claim(previous.amax(dim=1)[3:].min(), at_least=0.3)
+with says("our copier of 11,392 parameters needs two"):
+    claim(sizes[0] == 11_392)
+with says("The copier has read less than a million"):
+    claim(1000 * 32 * T, at_most=1e6)
