@@ -14,9 +14,10 @@ from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 
+from benchmarks.steps import gradient_steps
 from chapters.ch18_training import cut_pieces, language_loss, piece_starts
 from utils.files import replacing
-from utils.training import gradient_steps, linear_rate
+from utils.training import linear_rate
 
 
 class Training:

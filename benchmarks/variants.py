@@ -17,11 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.reshaped import FusedAttention, ReshapedAttention
+from benchmarks.steps import classification_loss, gradient_steps
 from utils.attention import MultiHeadAttention
 from utils.classifier import TextClassifier
 from utils.fast import FastMultiHeadAttention
 from utils.naive import NaiveMultiHeadAttention
-from utils.training import classification_loss, gradient_steps
 
 EMBED_DIM, NUM_HEADS = 64, 8
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from chapters.ch18_training import bits_per_byte, language_nats
 from chapters.ch18_writer import SIZES
 from tools.stamp import code_hash
 from utils.byte_pairs import END_OF_TEXT, BytePairs
-from utils.docstrings import package_versions
+from utils.docstrings import DISTRIBUTIONS, TRAINED_ON, VALIDATED_ON
 from utils.files import replacing
 
 RESULTS = Path(__file__).resolve().parents[1] / "notebooks" / "results"
@@ -199,3 +200,9 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         f"perplexity {math.exp(last['loss']):.1f} a token.",
         f"Bits a byte: {bits}.",
     ]
+
+
+def package_versions() -> dict[str, str]:
+    """Give the version of each package whose texts are read."""
+    names = TRAINED_ON + VALIDATED_ON
+    return {name: version(DISTRIBUTIONS.get(name, name)) for name in names}

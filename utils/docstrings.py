@@ -15,7 +15,6 @@ import hashlib
 import re
 import warnings
 from collections.abc import Iterator, Set
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -171,14 +170,3 @@ def writer_texts(
     )
     read = set(known)
     return {"train": known, "validation": [text for text in other if text not in read]}
-
-
-def package_versions(packages: tuple[str, ...] = TRAINED_ON + VALIDATED_ON) -> dict[str, str]:
-    """Give the version of each package that is installed."""
-    found = {}
-    for package in packages:
-        try:
-            found[package] = version(DISTRIBUTIONS.get(package, package))
-        except PackageNotFoundError:
-            continue
-    return found

@@ -19,24 +19,6 @@ from torch import Tensor, nn
 from utils.attention import MultiHeadAttention
 
 
-def attention_layers(model: nn.Module) -> list[MultiHeadAttention]:
-    """List the model's attention layers.
-
-    Raises
-    ------
-    ValueError
-        if there is none, or they differ in their number of heads
-    """
-    layers = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
-    if len({layer.num_heads for layer in layers}) != 1:
-        numbers = [layer.num_heads for layer in layers]
-        raise ValueError(
-            "the model needs layers of utils.attention, all with the same number of heads; "
-            f"its layers have {numbers} heads."
-        )
-    return layers
-
-
 @contextmanager
 def changed_heads(
     layers: Sequence[MultiHeadAttention], change: Callable[[int, Tensor], Tensor]

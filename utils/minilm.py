@@ -13,21 +13,18 @@ Shapes: B sequences, T tokens, H heads, L blocks, D = ``embed_dim``.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import torch
-import torch.nn.functional as F
 from safetensors.torch import load as load_safetensors
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from utils.blocks import EncoderBlock
-from utils.text import minilm_folder, pad_rows
+from utils.text import minilm_folder
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    pass
 
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
@@ -207,61 +204,3 @@ def load_minilm(
     model = TextEncoder(30_522, 384, 12, 1_536, 6, max_length=512, dropout=dropout, eps=1e-12)
     load_weights(model, read_weights(source))
     return model.eval()
-
-
-def mean_pool(x: Tensor, key_padding_mask: Tensor) -> Tensor:
-    """Average the tokens that are no padding: (B, T, D), and (B, T) with True = padding -> (B, D).
-
-    A sequence of nothing but padding gives zeros.
-    """
-    kept = (~key_padding_mask).unsqueeze(-1).to(x.dtype)  # (B, T, 1)
-    return (x * kept).sum(dim=1) / kept.sum(dim=1).clamp(min=1)
-
-
-@torch.inference_mode()
-def embed_texts(
-    texts: Sequence[str],
-    model: Callable[[Tensor, Tensor], Tensor],
-    tokenizer: PreTrainedTokenizerFast,
-    max_length: int = 256,
-    batch_size: int = 32,
-    name: str | None = None,
-) -> Tensor:
-    """Give each text a vector of length one. Texts of like length share a batch: little padding.
-
-    Parameters
-    ----------
-    model : from ids (B, T) and a mask (B, T), True = padding, to (B, T, D), as ``TextEncoder``. A
-        module on a GPU gets its batches there
-    max_length : int, tokens kept of each text, [CLS] and [SEP] included
-    name : str or None, what a progress bar says; None shows none
-
-    Returns
-    -------
-    Tensor of shape (N, D) on the CPU, in the order of the texts
-
-    Raises
-    ------
-    TypeError
-        if ``texts`` is a single string
-    ValueError
-        if there are no texts
-    """
-    if isinstance(texts, str):
-        raise TypeError("embed_texts takes a list of texts; put the one text in brackets: [text].")
-    if not texts:
-        raise ValueError("embed_texts needs at least one text.")
-    ids = tokenizer(list(texts), truncation=True, max_length=max_length)["input_ids"]
-    order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))  # the longest first: memory shows
-    device = next(model.parameters()).device if isinstance(model, torch.nn.Module) else None
-    pieces = []
-    with tqdm(total=len(ids), desc=name, disable=name is None, mininterval=0.5, ncols=78) as bar:
-        for start in range(0, len(ids), batch_size):
-            rows = [ids[i] for i in order[start : start + batch_size]]
-            lengths = torch.tensor([len(row) for row in rows]).unsqueeze(1)
-            batch = pad_rows(rows, tokenizer.pad_token_id)  # (B, T)
-            padding = torch.arange(batch.shape[1]) >= lengths  # (B, T)
-            batch, padding = batch.to(device), padding.to(device)
-            pieces.append(F.normalize(mean_pool(model(batch, padding), padding), dim=-1).cpu())
-            bar.update(len(rows))
-    return torch.cat(pieces)[torch.tensor(order).argsort()]

@@ -7,7 +7,6 @@ import torch
 from peft import LoraConfig, inject_adapter_in_model
 from torch import nn
 
-from chapters.ch16_adapters import add_adapters
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_steps import FastSteps
 from utils.costs import count

@@ -1,7 +1,7 @@
 """What chapter 18 says, asserted (see `tools/claims.py`)."""
 
+from benchmarks.writer import package_versions
 from tools.claims import claim, says
-from utils.docstrings import package_versions
 
 same_texts = package_versions() == kept.recipe["packages"]  # other versions have other texts
 

@@ -7,23 +7,18 @@ import pytest
 import torch
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import save_file
-from torch import nn
 from transformers import BertModel
 
 from utils import minilm as pretrained
 from utils.minilm import (
     UNUSED,
     WEIGHT_NAMES,
-    embed_texts,
     load_minilm,
     load_weights,
-    mean_pool,
     read_weights,
 )
 from utils.text import minilm_folder, minilm_tokenizer
 
-# A number of a vector of length one is near 0.05, not near 1.
-CLOSE_VECTORS = {"atol": 4 * 6 * torch.finfo(torch.float32).eps, "rtol": 0.0}
 TEXTS = [  # their order by length is not its own inverse
     "one",
     "The cat sleeps on the warm stove.",
@@ -32,7 +27,6 @@ TEXTS = [  # their order by length is not its own inverse
     "Shares fell sharply after the bank raised its rates. " * 4,
     "The central bank's decision sent the markets down.",
 ]
-LONG = TEXTS[4] * 10  # more than 256 tokens
 
 
 @pytest.fixture(scope="module")
@@ -141,58 +135,6 @@ def test_a_hub_that_cannot_be_reached_is_said(monkeypatch):
         monkeypatch.setattr("huggingface_hub.hf_hub_download", Mock(side_effect=error))
         with pytest.raises(RuntimeError, match="could not be fetched"):
             read_weights("hub")
-
-
-def test_the_mean_of_nothing_is_zero():
-    x, padding = torch.randn(3, 5, 4), torch.arange(5) >= torch.tensor([[2], [1], [0]])
-    expected = torch.stack([x[0, :2].mean(0), x[1, 0], torch.zeros(4)])
-    torch.testing.assert_close(mean_pool(x, padding), expected)
-
-
-@pytest.mark.slow
-def test_the_vectors_are_those_of_sentence_transformers(model, tokenizer):
-    from sentence_transformers import SentenceTransformer  # five seconds
-
-    theirs = SentenceTransformer(str(minilm_folder()), device="cpu")
-    assert theirs.max_seq_length == 256
-    expected = theirs.encode([*TEXTS, LONG], convert_to_tensor=True)
-    ours = embed_texts([*TEXTS, LONG], model, tokenizer)
-    torch.testing.assert_close(ours, expected, **CLOSE_VECTORS)
-
-
-def test_each_text_has_its_own_vector_of_length_one(model, tokenizer):
-    vectors = embed_texts(TEXTS, model, tokenizer, batch_size=4)
-    for text, vector in zip(TEXTS, vectors, strict=True):
-        ids = tokenizer(text, return_tensors="pt")["input_ids"]
-        with torch.no_grad():
-            mean = model(ids)[0].mean(0)  # the documented pooling: the mean, divided by its length
-        torch.testing.assert_close(vector, mean / mean.norm(), **CLOSE_VECTORS)
-
-
-def test_batches_hold_texts_of_like_length_and_real_padding(tokenizer, capsys):
-    seen = []
-
-    def model(ids, padding):
-        assert torch.equal(padding, ids == tokenizer.pad_token_id)
-        seen.append((~padding).sum(1).tolist())
-        return nn.functional.one_hot(ids, 30_522).float()
-
-    vectors = embed_texts(TEXTS, model, tokenizer, max_length=9, batch_size=2)
-    assert capsys.readouterr().err == "", "no name, no progress bar"
-    lengths = [length for batch in seen for length in batch]
-    assert lengths == sorted(lengths, reverse=True)
-    assert len(seen) == 3
-    assert max(seen[0]) == 9
-    assert vectors[0].nonzero().flatten().tolist() == [101, 102, 2028]  # [CLS], [SEP], "one"
-    embed_texts(["one"], model, tokenizer, name="texts to vectors")
-    assert "texts to vectors" in capsys.readouterr().err
-
-
-def test_no_texts_and_a_single_string_are_refused(model, tokenizer):
-    with pytest.raises(TypeError, match="in brackets"):
-        embed_texts("one", model, tokenizer)
-    with pytest.raises(ValueError, match="at least one text"):
-        embed_texts([], model, tokenizer)
 
 
 def test_a_text_may_be_as_long_as_there_are_positions(model):
