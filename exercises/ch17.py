@@ -1,17 +1,17 @@
-"""Checks of chapter 17: cross-attention, smoothed loss, a step of beam search, what looks ahead.
+"""Checks of chapter 17: cross-attention, what looks ahead, what is written with another memory.
 
 Shapes: B pairs, T tokens of the target, S of the source, D = the width, V = the vocabulary.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from exercises.exercise import Case, Cases, Code, FaultError, call, check, exercise, normal
-from exercises.mistakes import soft, wrong_attention, wrong_means
+from exercises.mistakes import soft, wrong_attention
 
 
 @exercise
@@ -51,95 +51,6 @@ def cross_attention() -> Cases:
         yield Case((y, memory, *weights, padding), soft(scores, allowed) @ v, mistakes, "the output")
 
 
-@exercise
-def smoothed_loss() -> Cases:
-    """Check ``function(logits, labels, smoothing)``: the mean cross-entropy, smoothed.
-
-    ``logits`` is (B, T, V), ``labels`` (B, T) int64, where 0 is padding and does not count. The
-    result is a number, or a tensor of one.
-    """
-    generator = torch.Generator().manual_seed(14)
-    for smoothing in (0.1, 0.3, 0.0):
-        logits = 2 * torch.randn(3, 6, 7, generator=generator)
-        labels = torch.randint(1, 7, (3, 6), generator=generator)
-        labels[1, 4:], labels[2, 1:] = 0, 0
-        what = f"with smoothing {smoothing}, the loss"
-        log_p, counts = logits.flatten(0, 1).log_softmax(-1), labels.flatten() != 0
-        of_label = log_p.gather(1, labels.flatten().unsqueeze(1)).squeeze(1)
-        losses = F.cross_entropy(
-            logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing, reduction="none"
-        )  # (B * T,), of padding too
-        right = float(losses[counts].mean())
-        others = (log_p.sum(1) - of_label) / 6
-        values = logits.softmax(-1), logits.log_softmax(1)
-        probabilities, turned = (_smoothed(x, labels, smoothing) for x in values)
-
-        def mean(label: float, share: float, spread: Tensor) -> float:
-            return float(-(label * of_label + share * spread)[counts].mean())  # noqa: B023
-
-        mistakes = wrong_means(losses, counts, "padding", dim=0) | {
-            "the labels are not smoothed.": -of_label[counts].mean(),
-            "the share goes to the others alone; the label has part of it.": mean(1 - smoothing, smoothing, others),
-            "the shares are exchanged: 1 - smoothing goes to the label.": (mean(smoothing, 1 - smoothing, log_p.mean(1))),
-            "the label has no part of what is spread; spread it over all V.": mean(1 - smoothing, smoothing * 6 / 7, others),
-            "these are probabilities; take their logs, by log_softmax.": probabilities,
-            "the softmax runs over the wrong axis, the places; it should be the tokens.": turned,
-            "the label still has all of its share; give it 1 - smoothing.": mean(1.0, smoothing, log_p.mean(1)),
-            "the sign is wrong: a loss is minus a log-probability.": -right,
-            "the share goes to each token; divide it by V.": mean(1 - smoothing, smoothing, log_p.sum(1)),
-            "this is the mean of the texts' means; every label counts alike.": float(
-                ((losses * counts).view(3, 6).sum(1) / counts.view(3, 6).sum(1)).mean()
-            ),
-            "this is the log of a mixture; mix the logs, of the label and of all tokens.": float(
-                -((1 - smoothing) * of_label.exp() + smoothing / 7).log()[counts].mean()
-            ),
-        }
-        form = "{what} is {got:.3f} instead of {right:.3f}."
-        yield Case((logits, labels, smoothing), right, mistakes, what, form=form, atol=1e-4)
-
-
-@exercise
-def beam_step() -> Cases:
-    """Check ``function(sums, steps)``: the best of all continuations.
-
-    ``sums`` is (width,), ``steps`` (width, V), log-probabilities. The result is three tensors
-    (width,), best first: the new sums, the beginning each comes from, and the token it adds.
-    """
-    draw = normal(14)
-    for width, V in [(3, 5), (2, 9), (4, 4), (1, 6)]:
-        sums = 2 * draw(width) - 4
-        steps = draw(width, V).log_softmax(-1)
-        everything = sums.unsqueeze(1) + steps
-        best, places = everything.flatten().topk(width)
-        greedy, _ = everything.max(1)
-        turned = everything.T.flatten().topk(width).indices
-        by_tokens = "the candidates are laid out token by token here; flatten (width, V), not (V, width)."
-        of_sums = {
-            "each beginning keeps its own best token; all candidates compete.": greedy,
-            "each beginning keeps one, sorted; all candidates compete.": greedy.sort(descending=True).values,
-            "the sums so far are missing; add them.": steps.flatten().topk(width).values,
-            "these are the worst; keep the best.": (everything.flatten().topk(width, largest=False).values),
-            "log-probabilities are added, not multiplied.": ((sums.unsqueeze(1) * steps).flatten().topk(width).values),
-            "best first, please.": best.flip(0),
-            "these are probabilities; return their logarithms.": best.exp(),
-        }
-        where = f"with {width} beginnings and {V} tokens, the tensor of "
-        beginning = {
-            "beginnings and tokens are exchanged.": places % V,
-            "these are places among all width * V candidates; divide by V.": places,
-            "divide by the number of tokens V, not of beginnings.": places // width,
-            "these are no whole numbers; divide with //.": places / V,
-        }
-        token = {
-            "the token is the remainder after dividing by V, not by the width.": places % width,
-        }
-        wrong: dict[str, tuple[Tensor | None, ...]] = {said: (made, None, None) for said, made in of_sums.items()}
-        wrong |= {said: (None, made, None) for said, made in beginning.items()}
-        wrong |= {said: (None, None, made) for said, made in token.items()} | {by_tokens: (None, turned // V, turned % V)}
-        right, what = (best, places // V, places % V), tuple(f"{where}{name}" for name in ("new sums", "beginnings", "tokens"))
-        yield Case((sums, steps), right, wrong, what, "three things: sums, beginnings and tokens")
-
-
 @check
 def looks_ahead(function: Code) -> None:
     """Check ``function(decode, T, vocab_size)``: whether an output depends on a later token.
@@ -175,9 +86,29 @@ def looks_ahead(function: Code) -> None:
             raise FaultError(f"{said}; your function says True. Allow a tolerance.")
 
 
-def _smoothed(x: Tensor, labels: Tensor, smoothing: float) -> float:
-    of_label = x.gather(2, labels.unsqueeze(2)).squeeze(2)
-    return -float(((1 - smoothing) * of_label + smoothing * x.mean(2))[labels != 0].mean())
+SWITCHED = "Freitag, 25. April 1920"
+TEXTS = {
+    "Freitag, 25. Mai 2001": "month and year are of the old memory, and nothing of it is kept: each letter looks at the source anew.",
+    "Sonntag, 18. April 1920": "the beginning is written already, and nobody takes it back: the text goes on after “Freitag, 25. ”.",
+    "Freitag, 25. Mai 1920": "the month is yet to be written as well, and is read from the new memory.",
+    "Freitag, 25. April 2001": "the year is yet to be written as well, and is read from the new memory.",
+    "Freitag, 25. Sonntag, 18. April 1920": "what is written says where in the date the decoder is: after the day comes the month.",
+    "Freitag, 25. 18. April 1920": "what is written says where in the date the decoder is: after the day comes the month.",
+    "Freitag, 25. May 2001": "the decoder writes German, and from the new memory.",
+    "Freitag, 25. Mai": "the text goes on, and not from the old memory.",
+    "April 1920": "give the whole text, with what is written already.",
+}
+
+
+@check
+def switched(predicted: Any) -> None:
+    """Check what is written after "Freitag, 25. " from the memory of Sunday, April 18, 1920."""
+    if not isinstance(predicted, str):
+        raise FaultError(f"the prediction should be a text; got {type(predicted).__name__}.")
+    text = " ".join(predicted.split()).rstrip(".")
+    if text == SWITCHED:
+        return
+    raise FaultError(TEXTS.get(text, "the beginning stays, as it is written; what follows is read from the new memory, in German."))
 
 
 def _says(function: Code, decode: Callable[[Tensor], Tensor], T: int, V: int) -> bool:

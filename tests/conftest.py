@@ -5,15 +5,19 @@ Hypothesis feeds get other examples as well. The header of the run names both, s
 be repeated.
 """
 
+import ast
 import os
 import random
 
+import nbformat
 import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, register_random, settings
 from torch import nn
 
+from tools.notebooks import ROOT
+from tools.stamp import cell_source
 from utils.attention import MultiHeadAttention
 
 SEED = int(os.environ.get("TEST_SEED", "0"))
@@ -114,3 +118,15 @@ def state_of():
         return modes + [parameter.grad is None for parameter in model.parameters()]
 
     return state
+
+
+@pytest.fixture(scope="session")
+def Transformer():  # it gives a class
+    """The class that chapter 17 writes in its cells."""
+    nb = nbformat.read(ROOT / "notebooks" / "17-encoder-decoder.ipynb", as_version=4)
+    cells = [ast.parse(cell_source(c)).body for c in nb.cells if c.cell_type == "code"]
+    imports = [line for line in cells[0] if isinstance(line, ast.Import | ast.ImportFrom)]
+    classes = [line for body in cells for line in body if isinstance(line, ast.ClassDef)]
+    scope = {}
+    exec(compile(ast.Module([*imports, *classes], []), nb.cells[0].id, "exec"), scope)
+    return scope["Transformer"]

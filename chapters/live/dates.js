@@ -1,5 +1,5 @@
-// The model of chapter 17 translates a date, letter by letter: chapters.ch17_transformer.Transformer with its
-// norms first, forward only, and the desk. S tokens of the date, T of its translation, D = width,
+// The model of chapter 17 translates a date, letter by letter: its Transformer, forward only, and
+// the desk. S tokens of the date, T of its translation, D = width,
 // V tokens, H heads.
 
 const [BEGIN, END] = [1, 2]; // ids: 0 is padding, the characters follow
@@ -160,6 +160,7 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
   let steps = []; // for each place: the best token, all probabilities, the weights of each head
   let count = 0; // tokens that are written
   let timer = 0; // while it writes by itself
+  let pointed = null; // the place of a letter that is pointed at
   let wide = NARROW; // of the picture
 
   const isDone = () => count > 0 && (steps[count - 1].best === END || count === MOST);
@@ -211,6 +212,7 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
   function write() {
     if (timer) return move(0);
     if (!source.length) return;
+    pointed = null;
     if (isDone()) count = 0;
     if (still.matches) {
       while (!isDone()) forward();
@@ -226,12 +228,12 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
   }
   function stop() {
     clearInterval(timer);
-    timer = 0;
+    [timer, pointed] = [0, null];
     start.textContent = "Write";
   }
 
   function show() {
-    const at = isDone() ? count - 1 : count;
+    const at = pointed ?? (isDone() ? count - 1 : count);
     const step = steps[at];
     const order = step ? [...step.chances.keys()] : [];
     order.sort((a, b) => step.chances[b] - step.chances[a]);
@@ -250,10 +252,17 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
     set(onward, { "aria-disabled": !source.length || isDone() });
     set(back, { "aria-disabled": !count });
   }
-  // The date above; below what is written and, in a box, the letter that comes.
+  function point(at) {
+    if (at === pointed) return;
+    pointed = at;
+    show();
+  }
+  picture.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && point(null));
+  // The date above; below what is written and, in a box, the letter that comes or is pointed at.
   function lines(at, weights) {
     set(picture, { viewBox: `0 0 ${wide} 190` }).replaceChildren();
-    const most = Math.max(source.length + 3, at + 1);
+    const shown = steps.slice(0, isDone() ? count : count + 1).map(({ best }) => best);
+    const most = Math.max(source.length + 3, shown.length);
     const gap = Math.min(24, (wide - 4) / most);
     const x = (i) => wide / 2 + gap * (i + 0.5 - most / 2);
     weights.forEach((weight, s) => {
@@ -262,21 +271,26 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
       const look = { "stroke-width": 1 + 6 * weight, "stroke-opacity": 0.5 + 0.5 * weight };
       draw(picture, "path", { d, class: "look", ...look });
     });
-    const shown = steps.slice(0, at + 1).map(({ best }) => best);
     if (shown.length)
       draw(picture, "rect", { x: x(at) - 7, y: 161, width: 14, height: 22, rx: 3, class: "look" });
     source.forEach((id, s) => draw(picture, "text", { x: x(s), y: 20 }, signOf(id)));
-    shown.forEach((id, t) => draw(picture, "text", { x: x(t), y: 177 }, signOf(id)));
+    shown.forEach((id, t) => {
+      draw(picture, "text", { x: x(t), y: 177 }, signOf(id));
+      const place = { x: x(t) - gap / 2, y: 155, width: gap, height: 34, fill: "transparent" };
+      draw(picture, "rect", place).addEventListener("pointerenter", () => point(t));
+    });
   }
   function say(step, weights) {
     if (!step) return "";
     const written = steps.slice(0, count).map(({ best }) => letterOf(best)).join("");
-    if (isDone() && step.best === END) return `Written: “${written}”.`;
-    if (isDone()) return `It finds no end: stopped after ${MOST} letters, “${written}”.`;
     const next = `${wordOf(step.best)}, ${two(step.chances[step.best])}`;
     const s = weights.indexOf(Math.max(...weights));
+    const look = `Most weight: ${wordOf(source[s])}, ${two(weights[s])}.`;
+    if (pointed !== null) return `Letter ${pointed + 1}: ${next}. ${look}`;
+    if (isDone() && step.best === END) return `Written: “${written}”.`;
+    if (isDone()) return `It finds no end: stopped after ${MOST} letters, “${written}”.`;
     const before = count ? `Written: “${written}”.` : "Nothing is written yet.";
-    return `${before} Next: ${next}. Most weight: ${wordOf(source[s])}, ${two(weights[s])}.`;
+    return `${before} Next: ${next}. ${look}`;
   }
   change();
   while (count < letters && !isDone()) forward();

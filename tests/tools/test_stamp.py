@@ -74,7 +74,7 @@ LOOP = "book/_static/drawings/loop.svg"
         pytest.param(LOOP, "head 0", "head 1", {"03"}, id="drawing"),
         pytest.param("exercises/ch04.py", "split(x, H)", "split(x, 1 * H)", {"04"}, id="exercise"),
         pytest.param(
-            "chapters/ch17_dates.py", "return", "return None or", {"17"}, id="module of one"
+            "chapters/ch05_grids.py", "return", "return None or", {"05"}, id="module of one"
         ),
         pytest.param("chapters/ch13_talk.py", "return", "return 0,", {"13"}, id="worker"),
     ],

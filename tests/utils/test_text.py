@@ -6,10 +6,8 @@ from datasets import Dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chapters.ch17_training import batches
 from utils import text
 from utils.text import (
-    PADDING,
     CharacterVocabulary,
     make_dataloader,
     minilm_tokenizer,
@@ -139,38 +137,3 @@ def test_ids_are_those_of_the_order_of_unicode_and_others_are_refused():
         vocabulary.encode([])
     with pytest.raises(TypeError, match="in brackets"):
         vocabulary.encode("ab")
-
-
-def numbers(count):
-    """Pairs that say which they are: (n, n) against (n, n), of different lengths."""
-    rows = torch.arange(3, 3 + count)
-    source = rows.unsqueeze(1).repeat(1, 4)
-    source[::2, 2:] = PADDING
-    return source, rows.unsqueeze(1).repeat(1, 3)
-
-
-@given(st.integers(1, 20), st.integers(1, 25), st.integers(0, 9))
-@settings(max_examples=30)
-def test_each_pair_comes_once_and_stays_together(count, batch_size, seed):
-    source, target = numbers(count)
-    plain = list(batches(source, target, batch_size))
-    assert torch.equal(torch.cat([rows for _, rows in plain]), target)
-    shuffled = list(batches(source, target, batch_size, seed))
-    again = list(batches(source, target, batch_size, seed))
-    assert str(shuffled) == str(again)
-    for first, second in plain + shuffled:
-        assert torch.equal(first[:, 0], second[:, 0])
-        assert len(first) <= batch_size
-        assert (first != PADDING).any(0).all()
-    seen = torch.cat([rows[:, 0] for _, rows in shuffled])
-    assert len(set(seen.tolist())) == len(seen)
-    assert len(seen) == (count // batch_size * batch_size or count)
-
-
-def test_another_seed_gives_another_order_and_pairs_that_do_not_fit_are_refused():
-    source, target = numbers(50)
-    first, other = (next(iter(batches(source, target, 8, seed)))[0] for seed in (1, 2))
-    assert not torch.equal(first, other)
-    for arguments in [(source, target[1:], 2), (source[:0], target[:0], 2), (source, target, 0)]:
-        with pytest.raises(ValueError, match="as many of both"):
-            list(batches(*arguments))

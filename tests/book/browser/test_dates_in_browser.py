@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import torch
 
-from chapters.ch17_transformer import Transformer
 from tools.notebooks import ROOT, chapters
 from utils.heads import recorded_weights
 from utils.live import SHARED, STATIC, model_in_halves
@@ -55,9 +54,8 @@ def shaped(model, state):
 
 
 @pytest.fixture(scope="module")
-def model(given):
-    size = len(given["characters"]) + 3
-    return shaped(Transformer(size, 64, 4, 128, 1, norm_first=True), given["state"])
+def model(given, Transformer):
+    return shaped(Transformer(len(given["characters"]) + 3), given["state"])
 
 
 @pytest.fixture(scope="module")
@@ -85,17 +83,23 @@ READ = """([source, target]) => {
 }"""
 
 
-def test_logits_and_weights_are_pytorchs(library):
+def run(model, source, target):
+    """Logits, and each head's weights of the last cross-attention."""
+    with torch.no_grad(), recorded_weights(model) as records:
+        logits = model.decode(target, model.encode(source), source)
+    return logits[0], records[-1][0][0]
+
+
+def test_logits_and_weights_are_pytorchs(library, Transformer):
     D, H = 24, 4
-    model = Transformer(30, D, H, 2 * D, 3, norm_first=True)
+    model = Transformer(30, D, H, L=3)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
     shaped(model, model_in_halves(model))
     library.evaluate(LOAD, [model_in_halves(model), H])
     for S, T in ((1, 1), (9, 4), (31, 40)):
         source, target = (torch.randint(1, 30, (1, length)) for length in (S, T))
-        with torch.no_grad(), recorded_weights(model) as records:
-            expected = model(source, target)[0], records[-1][0][0]
+        expected = run(model, source, target)
         found = library.evaluate(READ, [source[0].tolist(), target[0].tolist()])
         for ours, theirs in zip(found, expected, strict=True):
             ours = torch.tensor(ours, dtype=torch.float32).view(theirs.shape)
@@ -136,12 +140,11 @@ def test_bars_and_lines_are_the_models(open_file, file, model, vocabulary):
     page.locator("input").fill(DATE)
     page.get_by_role("button", name="One letter").tap()
     source, target = vocabulary.encode([DATE]), vocabulary.encode(["S"])[:, :2]
-    with torch.no_grad(), recorded_weights(model) as records:
-        chances = model(source, target)[0, -1].softmax(dim=-1)
+    logits, heads = run(model, source, target)
+    chances, heads = logits[-1].softmax(dim=-1), heads[:, -1]  # (V,), (H, S)
     cells = [float(text) for text in page.locator("td.bar").all_inner_texts()]
     expected = chances.topk(len(cells)).values
     torch.testing.assert_close(torch.tensor(cells), expected, atol=0.0051, rtol=0)
-    heads = records[-1][0][0, :, -1]  # (H, S)
     for n, weights in enumerate([heads.mean(dim=0), *heads]):
         page.get_by_label("Lines by").select_option(index=n)
         widths = page.locator("path.look").evaluate_all(
@@ -150,6 +153,25 @@ def test_bars_and_lines_are_the_models(open_file, file, model, vocabulary):
         drawn = 1 + 6 * weights[weights >= 0.01]
         torch.testing.assert_close(torch.tensor(widths), drawn, atol=1e-3, rtol=0)
         assert f"{weights.max():.2f}." in told(page)
+
+
+def test_a_letter_that_is_written_can_be_pointed_at(open_file, file, model, vocabulary):
+    page = open_file(file)
+    page.locator("input").fill(DATE)
+    button = page.get_by_role("button", name="One letter")
+    for _ in range(4):
+        button.click()
+    letter = page.locator(".lines rect[fill=transparent]").nth(1)
+    letter.hover(force=True)
+    assert told(page).startswith("Letter 2: “o”, ")
+    _, heads = run(model, vocabulary.encode([DATE]), vocabulary.encode(["So"])[:, :2])
+    weights = heads[page.get_by_label("Lines by").evaluate("e => e.selectedIndex") - 1, -1]
+    assert page.locator("path.look").count() == (weights >= 0.01).sum()
+    page.locator("input").hover()
+    assert told(page).startswith("Written: “Sonn”. Next: “t”, ")
+    letter.hover(force=True)
+    button.click()  # what is pressed counts
+    assert told(page).startswith("Written: “Sonnt”. Next: “a”, ")
 
 
 def test_whatever_is_typed_is_answered_by_a_sentence(open_file, file):

@@ -3,32 +3,33 @@ import json
 import re
 from html import unescape
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from chapters.ch17_alignment import draw_alignment
-from chapters.ch17_transformer import Transformer
 from chapters.live.dates import live_dates
 from tools.problems import LEGIBLE, smallest_text
+from utils.figures import DescribedFigure
 from utils.text import CharacterVocabulary
 
 LETTERS = CharacterVocabulary(["May 4, 2026", "4. Mai 2026"])
 SIZE = len(LETTERS)
 
 
-def translator(size=SIZE, norm_first=True, **options):
-    return Transformer(size, 16, 2, 32, 1, 0.1, norm_first=norm_first, **options).eval()
+@pytest.fixture
+def translator(Transformer):
+    return lambda size=SIZE, **options: Transformer(size, 16, 2, **options)
 
 
 def figure(model, **changes):
-    still = draw_alignment(["M", "a", "y"], ["M"], torch.ones(1, 1, 3), "It translates. So.")
+    still = DescribedFigure(plt.figure(), "Lines.", "It translates. So.")
     given = {"model": model, "vocabulary": LETTERS, "text": "May 4", "letters": 1, "still": still}
     return live_dates(**given | changes)
 
 
-def test_it_has_the_weights_and_the_characters():
+def test_it_has_the_weights_and_the_characters(translator):
     model = translator()
     html = figure(model)._repr_html_()
     given = json.loads(unescape(re.search(r'data-given="([^"]*)"', html)[1]))
@@ -42,25 +43,23 @@ def test_it_has_the_weights_and_the_characters():
     assert repr(figure(model)).startswith("A model translates “May 4”, letter by letter. L")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"norm_first": False, "final_norm": True}, "norms first"),
-        ({"is_causal": False}, "causal models"),
-        ({"source_positions": nn.Identity()}, "does not know Identity"),
-        ({"size": 40}, f"the vocabulary has {len(LETTERS)} tokens, the model 40"),
-    ],
-)
-def test_a_model_that_the_script_does_not_know_is_refused(options, words):
-    with pytest.raises(ValueError, match=words):
-        figure(translator(**options))
+def test_a_model_that_the_script_does_not_know_is_refused(translator):
+    after, other = translator(), translator()
+    after.encoder[0].norm_first, other.positions = False, nn.Identity()
+    for model, words in (
+        (after, "norms first"),
+        (other, "does not know Identity"),
+        (translator(is_causal=False), "causal models"),
+        (translator(40), f"the vocabulary has {len(LETTERS)} tokens, the model 40"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            figure(model)
 
 
-def test_what_cannot_be_read_is_said():
+def test_what_cannot_be_read_is_said(translator, Transformer):
     with pytest.raises(ValueError, match="no character 'x'"):
         figure(translator(), text="x")
     with pytest.raises(ValueError, match="head is 2"):
         figure(translator(), head=2)
-    large = Transformer(len(LETTERS), 64, 2, 512, 2, norm_first=True)
     with pytest.raises(ValueError, match="room for"):
-        figure(large)
+        figure(Transformer(SIZE, 128, 2, L=2))

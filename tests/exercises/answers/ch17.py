@@ -6,11 +6,6 @@ import torch
 from exercises import ch17
 
 
-def with_topk(sums, steps):
-    best, places = (sums.unsqueeze(1) + steps).flatten().topk(len(sums))
-    return best, places // steps.shape[1], places % steps.shape[1]
-
-
 def one_at_a_time(decode, T, vocab_size):
     ids = torch.randint(vocab_size, (1, T))
     before = decode(ids)
@@ -59,15 +54,20 @@ def neighbours(decode, T, vocab_size):
 
 
 RIGHT = {
+    ch17.switched: ["Freitag, 25. April 1920", " Freitag,  25. April 1920. "],
     ch17.looks_ahead: [one_at_a_time, beginnings, lambda *given: np.bool_(one_at_a_time(*given))],
 }
 
 WRONG = {
-    ch17.smoothed_loss: [
-        (lambda x, y, s: x.mean(), "with smoothing 0.1, the loss is -0.141 instead of 3.426"),
-    ],
-    ch17.beam_step: [
-        (lambda sums, steps: with_topk(sums, steps)[:2], "three things"),
+    ch17.switched: [
+        ("Freitag, 25. Mai 2001", "nothing of it is kept"),
+        ("Sonntag, 18. April 1920", "nobody takes it back"),
+        ("Freitag, 25. Mai 1920", "the month is yet to be written"),
+        ("Freitag, 25. April 2001", "the year is yet to be written"),
+        ("Freitag, 25. 18. April 1920", "after the day comes the month"),
+        ("April 1920", "give the whole text"),
+        ("Freitag, 25. …", "the beginning stays"),
+        (1920, "should be a text; got int"),
     ],
     ch17.looks_ahead: [
         (lambda *_: False, "has no mask does look ahead"),
