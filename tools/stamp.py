@@ -5,9 +5,9 @@ hashes of the code cells, of the outputs, of the claims, of each file of kept re
 file of ours that the cells import, directly or through others. A hash leaves out what does not
 run: comments, docstrings, annotations, the words of an error. An import counts wherever it stands,
 in a string too. A package only hands names on: of
-``from utils.attention import causal_mask`` the file that has ``causal_mask`` counts. A file of
-``_static``, a script or a style beside it that a module names counts with the module, and a
-drawing with the cell that shows it.
+``from utils.attention import causal_mask`` the file that has ``causal_mask`` counts. A script or a
+style beside a module that it names counts with the module, and a drawing with the cell that shows
+it.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def _imports(source: str, root: Path, folder: Path) -> tuple[Path, ...]:
             case ast.Constant(value=str(text)) if "import " in text and "\n" in text:
                 found += _imports(text, root, folder)
             case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.-]+\.\w+", text):
-                beside = [folder / text] if text.endswith((".js", ".css", ".json")) else []
-                found += [f for f in (folder / "_static" / text, *beside) if f.is_file()]
+                if text.endswith((".js", ".css", ".json")) and (folder / text).is_file():
+                    found.append(folder / text)
             case ast.Call(func=ast.Name("show_drawing"), args=[ast.Constant(value=str(name)), *_]):
                 found.append(root / "book" / "_static" / "drawings" / f"{name}.svg")
     return tuple(found)

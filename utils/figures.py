@@ -61,7 +61,7 @@ plt.style.use(STYLE)
 DARK = "[data-theme=dark],[theme=dark],[data-jp-theme-light=false],.vscode-dark"
 _light, _dark = ("".join(f"--fig-{k}:{v[n]};" for k, v in FIGURE.items()) for n in (0, 1))
 RULES = f".course-figure{{{_light}}}:is({DARK}) .course-figure{{{_dark}}}\n"
-RULES += (Path(__file__).parent / "_static" / "figure.css").read_text(encoding="utf-8")
+RULES += Path(__file__).with_name("figure.css").read_text(encoding="utf-8")
 
 
 class DescribedFigure:

@@ -1,4 +1,4 @@
 """Figures that a reader can touch: each a module and its scripts, all of them beside it.
 
-What they share is ``utils.live``. A new one touches no other file.
+What they share is ``chapters.live.figure``. A new one touches no other file.
 """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from chapters.live.figure import LiveFigure, model_in_halves
 from utils.figures import DescribedFigure
-from utils.live import LiveFigure, model_in_halves
 
 OWN = ("dates.js", "dates.css")
 # What the script knows of a ``Transformer``.

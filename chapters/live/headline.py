@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from chapters.live.figure import LiveFigure, model_in_halves
 from utils.figures import DescribedFigure
-from utils.live import LiveFigure, model_in_halves
 
 OWN = ("headline.js", "headline.css")
 

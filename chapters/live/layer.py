@@ -11,9 +11,9 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
+from chapters.live.figure import LiveFigure
 from utils.attention import MultiHeadAttention
 from utils.figures import DescribedFigure, heat_map
-from utils.live import LiveFigure
 from utils.palette import HEAD_COLOURS, tint
 
 OWN = ("layer.js", "layer.css")

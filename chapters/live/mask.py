@@ -8,8 +8,8 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
+from chapters.live.figure import LONGEST, LiveFigure, check_finite, sizes
 from utils.figures import DescribedFigure, heat_map
-from utils.live import LONGEST, LiveFigure, check_finite, sizes
 
 OWN = ("mask.js", "mask.css")
 

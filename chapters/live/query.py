@@ -8,8 +8,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 from torch import Tensor
 
+from chapters.live.figure import LONGEST, LiveFigure, check_finite, sizes
 from utils.figures import DescribedFigure
-from utils.live import LONGEST, LiveFigure, check_finite, sizes
 from utils.palette import PALETTE
 
 OWN = ("query.js",)

@@ -8,8 +8,8 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
+from chapters.live.figure import LiveFigure, check_finite
 from utils.figures import DescribedFigure
-from utils.live import LiveFigure, check_finite
 from utils.palette import INK, NEUTRAL, PALETTE
 
 OWN = ("turn.js", "turn.css")

@@ -11,8 +11,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import torch
 
+from chapters.live.figure import LiveFigure, in_halves
 from utils.figures import DescribedFigure
-from utils.live import LiveFigure, in_halves
 from utils.palette import PALETTE
 
 OWN = ("byte_pairs.js", "writer.js", "writer.css")

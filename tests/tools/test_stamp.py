@@ -65,8 +65,10 @@ LOOP = "book/_static/drawings/loop.svg"
 @pytest.mark.parametrize(
     ("file", "old", "new", "stale"),
     [
-        pytest.param("utils/refusals.py", "they count keys, so", "thus", set(), id="error"),
-        pytest.param(MASKS, "not the padding", "not the filling", set(), id="docstring"),
+        pytest.param("utils/refusals.py", "must be a positive number", "thus", set(), id="error"),
+        pytest.param(
+            MASKS, "Allow what both masks", "Permit what both masks", set(), id="docstring"
+        ),
         pytest.param(MASKS, "import torch\n", "import torch  # it\n", set(), id="comment"),
         pytest.param("utils/new.py", "", "def new():\n    return 1\n", set(), id="module"),
         pytest.param("chapters/live/mask.js", "1", "2", {"05"}, id="script"),

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from chapters.live.figure import STATIC
 from utils.attention import MultiHeadAttention, scaled_dot_product_attention
-from utils.live import STATIC
 from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import torch
 
+from chapters.live.figure import SHARED, STATIC, model_in_halves
 from tools.notebooks import ROOT, chapters
 from utils.heads import recorded_weights
-from utils.live import SHARED, STATIC, model_in_halves
 from utils.text import CharacterVocabulary
 
 MOST = 40  # characters that are read, and tokens that are written

@@ -1,4 +1,4 @@
-"""Figures that a reader can touch: what they share. Each has a module of ``chapters.live``.
+"""Figures that a reader can touch: what they share. Each has a module beside this one.
 
 A live figure is a described figure with a script. Where the script runs, controls stand in the
 picture's place; on paper, in an e-book and without JavaScript, there is the picture. Scripts and
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from utils.figures import DescribedFigure
 
-STATIC = Path(__file__).parent / "_static"
+STATIC = Path(__file__).parent
 SHARED = ("attention.js", "live.js", "live.css")  # of every live figure, before its own
 LONGEST = 12  # tokens, keys: more cannot be touched on a phone
 MOST = 270_000  # letters of a model in the page
