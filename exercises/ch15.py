@@ -46,6 +46,7 @@ def encoder_block(function: Code) -> None:
         y = x
         for part, norm in zip(parts, norms, strict=True):
             kept = {"nothing": 0 * y, "start": x, "normed": norm(y)}.get(keep, y)
+            kept = 0 * y if keep == ("second" if part is parts[0] else "first") else kept
             read = x if keep == "old" else y
             y = kept + part(norm(read)) if pre else norm(kept + part(read))
             y = norm(y) if keep == "twice" else y
@@ -65,6 +66,8 @@ def encoder_block(function: Code) -> None:
         mistakes = {
             "this is pre-norm and post-norm the wrong way round.": block(not pre),
             "the residuals are missing: add what came in.": block(pre, keep="nothing"),
+            "the first residual is missing: add x to what attention makes.": block(pre, keep="second"),
+            "the second residual is missing: add what came in to what the feed-forward part makes.": (block(pre, keep="first")),
             "the second sum takes what the first made, not the first x.": block(pre, keep="start"),
             "the feed-forward part reads what the first sum made, not the first x.": (block(pre, keep="old")),
             "the sum keeps x itself, not the normed x.": block(pre, keep="normed"),

@@ -52,6 +52,16 @@ WRONG = {
         (in_lines, {"second(": "first("}, "first is used twice"),
         (in_lines, {"first(": "second("}, "second is used twice"),
         (in_lines, {"x + ": ""}, "residuals are missing"),
+        (
+            in_lines,
+            {"x = x + attend": "x = attend", "first(x + attend(x))": "first(attend(x))"},
+            "the first residual is missing",
+        ),
+        (
+            in_lines,
+            {"return x + ff": "return ff", "second(x + ff(x))": "second(ff(x))"},
+            "the second residual is missing",
+        ),
         (in_lines, {"first(": "second(", "second(": "first("}, "first and second are swapped"),
         (in_lines, {"attend(": "ff(", " ff(": " attend("}, "attention comes first"),
         (from_the_start, "not the first x"),
