@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -27,6 +28,18 @@ fell for a third the captain scored twice before half time and her coach said an
 will probably miss the cup final ministers will vote on the new bill next week although the
 opposition says the government has not listened to anyone a free program lets people send pictures
 from one phone to another and keeps the spam out of their mail"""
+
+
+def written(topic: str, answer: int) -> str:
+    """Give our own page as text: what it is asked, its passages with their places, the answer."""
+    words, margin = OWN.split(), 3 * " "
+    lines = [f"{topic}?"]
+    for place in range(PLACES):
+        passage = " ".join(words[LENGTH * place :][:LENGTH])
+        lines.append(
+            textwrap.fill(passage, 60, initial_indent=f"{place}  ", subsequent_indent=margin)
+        )
+    return "\n".join([*lines, f"answer: {answer}"])
 
 
 def words_in(text: str) -> list[str]:
@@ -137,7 +150,7 @@ def draw_looks(
         blocks.append((f"seed {seed}", weights.tolist()))
         top = weights.argsort(descending=True)[:5].tolist()
         most = ", ".join(words[i] for i in top)
-        told.append(f"Seed {seed} names number {place + 1} and looks the most at {most}")
+        told.append(f"Seed {seed} names place {place} and looks the most at {most}")
 
     def draw(axes: Axes, narrow: bool) -> None:
         x, y, right = 4.0, 0.0, 72 * (NARROW if narrow else WIDE) - 4

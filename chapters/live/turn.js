@@ -30,9 +30,7 @@ function turn(stage, { query, key, places, furthest }) {
     legend.append(`${name} `);
   });
   const shown = Math.min(half, 2); // the other clocks hardly move
-  const slower = half > shown ? ` The other ${half - shown} pairs turn more slowly.` : "";
-  const says = `Rotary: each hand is a pair of numbers, turned by the place; shaded is the angle between.${slower}`;
-  pane.append(legend, make("p", { textContent: says }));
+  pane.append(legend);
   const wide = 320 / shown;
   const r = 58;
   const label = "Clocks with a hand of the query and one of the key, turned by their places.";
@@ -61,9 +59,6 @@ function turn(stage, { query, key, places, furthest }) {
     where.value = Math.round(turned);
     update();
   });
-
-  const sum = make("p");
-  pane.append(sum);
 
   const lines = Object.values(products);
   const offsets = Array.from({ length: 2 * furthest + 1 }, (_, n) => n - furthest);
@@ -118,16 +113,6 @@ function turn(stage, { query, key, places, furthest }) {
       if (from.concat(to).every(Number.isFinite))
         set(arc, { d: `M0 0L${from}A20 20 0 0 ${Number(isAfter)} ${to}Z` });
     });
-    // Rounded before they are added up, so that the reader's sum comes out.
-    const cents = (number) => Math.round(100 * number) / 100;
-    const pairs = Array.from({ length: shown }, (_, i) =>
-      cents(dot([both[0][i], both[0][i + half]], [both[1][i], both[1][i + half]])),
-    );
-    const total = cents(products["rotary: both turned"](t, t + n));
-    const rest = two(cents(pairs.reduce((left, pair) => left - pair, total)));
-    const others = half > shown ? `, the others ${rest}` : "";
-    const made = `These pairs give ${pairs.map(two).join(" and ")}${others}`;
-    sum.textContent = `${made}: together ${two(total)}, wherever the query stands.`;
     told.textContent = `Query at ${t}, key at ${t + n}.`;
   }
   update();

@@ -4,7 +4,7 @@ import pytest
 import torch
 from datasets import Dataset
 
-from chapters.ch07_pages import LENGTH, OTHER, Pages, Placed, looked, told
+from chapters.ch07_pages import LENGTH, OTHER, OWN, Pages, Placed, Told, looked, written
 from utils.attention import MultiHeadAttention
 from utils.classifier import TextClassifier
 
@@ -43,8 +43,19 @@ def test_passages_are_any_words_that_stand_together_and_unknown_words_have_one_i
 
 
 def test_a_counter_that_is_told_the_passages_finds_them(pages):
-    seed_0 = torch.Generator().manual_seed(0)
-    assert told(pages, [pages.draw(8, seed_0)], every=3) == 1.0
+    counts = Told(pages)
+    for i in range(pages.first, pages.vocab_size):  # a word's name begins with its topic
+        (name,) = (name for name, at in pages.ids.items() if at == i)
+        counts.scores.weight.data[int(name[1]) * pages.vocab_size + i] = 1.0
+    ids, places = pages.draw(8, torch.Generator().manual_seed(0))
+    assert torch.equal(counts(ids).argmax(dim=-1), places)
+
+
+def test_a_page_is_written_with_its_places():
+    question, *lines, answer = written("sport", answer=1).split("\n")
+    assert (question, answer) == ("sport?", "answer: 1")
+    assert [line[0] for line in lines if line[0] != " "] == ["0", "1", "2", "3"]
+    assert " ".join(line[3:] for line in lines).split() == OWN.split()
 
 
 def test_what_is_noted_of_a_finder(pages):

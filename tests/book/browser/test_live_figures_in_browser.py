@@ -1,7 +1,5 @@
 """The live figures in a real browser, from a saved file: by keyboard, mouse, finger."""
 
-import re
-
 import pytest
 import torch
 
@@ -182,15 +180,11 @@ def test_cells_of_a_mask_by_keyboard(page):
 
 def test_only_the_added_positions_change_with_the_place(page):
     rows = page.locator(".turn tbody tr")
-    pairs = page.locator(".turn p", has_text="These pairs give")
-    before, said = rows.all_inner_texts(), pairs.inner_text()
-    parts = [float(x) for x in re.findall(r"-?\d\.\d+", said.replace("−", "-"))]
-    assert sum(parts[:3]) == pytest.approx(parts[3])
-    assert parts[3] == numbers(page, ".turn tbody td:nth-child(2)")[0]
+    before = rows.all_inner_texts()
     slider(page, "turn", "query at place").focus()
     page.keyboard.press("ArrowRight")
     after = rows.all_inner_texts()
-    assert (after[:2], pairs.inner_text()) == (before[:2], said)
+    assert after[:2] == before[:2]
     assert after[2] != before[2]
 
 
