@@ -1,4 +1,4 @@
-"""Things are timed in turns, each as often as the others, and compared within a round."""
+"""A function has a turn that is long enough, and there are as many rounds as the budget holds."""
 
 import pytest
 import torch
@@ -24,23 +24,12 @@ def takes(monkeypatch):
     return make
 
 
-def test_every_function_is_warm_and_has_one_turn_in_each_round_in_another_order(takes):
-    calls = []
-    functions = {name: takes(2**-10, calls, name) for name in "abc"}
-    times = interleave(functions, budget=0.0, fewest=4)
-    assert (list(times), len(times)) == (["a", "b", "c"], 4)
-    rounds = ["".join(calls[-12 + 3 * i :][:3]) for i in range(4)]
-    assert all(sorted(turn) == ["a", "b", "c"] for turn in rounds)
-    assert len(set(rounds)) > 1
-    assert all(calls[:-12].count(name) >= 2 for name in "abc")
-
-
 def test_a_turn_of_a_short_function_holds_many_calls_and_gives_the_seconds_of_one(takes):
     short, long = [], []
     functions = {"short": takes(2**-10, short), "long": takes(2.0, long)}
     times = interleave(functions, "cpu", 0.5, shortest=2**-5, fewest=2)
-    assert len(short) == 1 + 1 + 3 + 2 * 32
-    assert len(long) == 1 + 2, "a long first call is warm enough"
+    assert len(short) == 1 + 1 + 3 + 1 + 2 * 32
+    assert len(long) == 1 + 1 + 2, "the length of a long first call is not measured again"
     assert times["short"].tolist() == [2**-10] * 2
     assert times["long"].tolist() == [2.0] * 2
 
@@ -48,8 +37,6 @@ def test_a_turn_of_a_short_function_holds_many_calls_and_gives_the_seconds_of_on
 def test_there_are_as_many_rounds_as_the_budget_holds(takes):
     for budget, rounds in ((0.0, 5), (3.0, 5), (6.0, 8), (1000.0, 101)):
         assert len(interleave({"a": takes(0.25), "b": takes(0.5)}, "cpu", budget)) == rounds
-    with pytest.raises(ValueError, match="at least one"):
-        interleave({})
 
 
 def test_a_gpu_is_waited_for_before_and_after_and_calls_are_averaged(monkeypatch, takes):

@@ -55,7 +55,7 @@ with says("The first is four times the second at $D = 64$, and a third of it at 
 with says("The fast layer makes neither."):
     claim(bert_fast.absorbing_is_cheaper(1, T))
 with says("(With texts of 64 tokens and $D = 64$, both gain less.)", timed=True):
-    laps = race(short_steps, rounds=20)
+    laps = in_turns(short_steps, rounds=20)
     claim(gain(laps, "called", "row") < gain(calls, "as_called", "one_row"))
     claim(gain(laps, "own", "fast") < gain(few, "own_one_row", "fast_layer"))
 with says("absorption gives the same numbers from about an eighth of the operations"):
@@ -73,7 +73,7 @@ with says("at $D = 768$ less is saved.", timed=True):
         "loud": step(lambda x: bert(x, x, x)[0][:, 0], wide_x),
         "quiet": step(lambda x: bert(x, x, x, need_weights=False)[0][:, 0], wide_x),
     }
-    saved = gain(race(bert_loud_quiet, rounds=5), "loud", "quiet")
+    saved = gain(in_turns(bert_loud_quiet, rounds=5), "loud", "quiet")
     claim(saved < gain(calls, "as_called", "no_weights"))
 with says("The weights of our step are $B H T^2$ numbers, 248 MiB."):
     claim(4 * B * H * T**2 / 2**20 == 248)
@@ -130,7 +130,7 @@ with says(
 ):
     claim(theirs[32] / theirs[31], at_least=1.5)
 with says("a copy into another order must cure it", timed=True):
-    claim(gain(copying, "as_it_lies", "with_a_copy"), at_least=1.5)
+    claim(gain(copying, "as it lies", "with a copy"), at_least=1.5)
 with says(
     "With four heads of sixteen numbers the keys lie just as far apart, and the difference is less than a quarter.",
     timed=True,
@@ -139,7 +139,7 @@ with says(
     for n in (31, 32):
         texts = torch.randn(n, T, D)
         runs[n] = partial(halved, texts, texts, texts, need_weights=False)
-    laps = race(runs, rounds=5)
+    laps = in_turns(runs, rounds=5)
     claim((laps[32] / 32 / (laps[31] / 31)).median(), 0.8, 1.25)
 with says("What do scores and mixtures take then?"):
     claim([always.absorbing_is_cheaper(n, 512) for n in (1, 8, 9, 512)] == [True] * 4)
