@@ -3,9 +3,9 @@ function mask(stage, { tokens, x, length }) {
   const [rows, T] = [Matrix.from(x), tokens.length];
   const presets = {
     everything: () => true,
-    lengths: (t, s) => validLengthMask(length, T)[s],
+    padding: (t, s) => validLengthMask(length, T)[s],
     causal: (t, s) => causalMask(T, T)[t][s],
-    both: (t, s) => presets.lengths(t, s) && presets.causal(t, s),
+    both: (t, s) => presets.padding(t, s) && presets.causal(t, s),
   };
   let given = mapMask(causalMask(T, T), (_, t, s) => presets.both(t, s));
   const conventions = ["may attend: the function", "blocked: nn.MultiheadAttention"];

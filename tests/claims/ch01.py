@@ -5,7 +5,7 @@ from tools.claims import claim, says
 with says("0.21 \\cdot 2 + 0.58 \\cdot 3 + 0.21 \\cdot 5 = 3.21"):
     claim(price, 3.205, 3.215)
 menu_keys = torch.tensor([tea, coffee, cake])
-with says("Warm is not, and it is what puts coffee ahead of cake here."):
+with says("Warm is not, yet it is what puts coffee ahead of cake."):
     without_warm = menu_keys[:, 1:] @ query[1:]
     claim(without_warm[1] == without_warm[2])
 with says("What is very sweet, and neither warm nor bitter, costs most: it is almost a cake."):
@@ -26,19 +26,21 @@ with says("What can receives is nearly the vector of a person"):
 with says("Both can ask the same question and receive the same"):
     claim(torch.equal(output[0], output[2]))
 
-with says("Always answering the mean wait has an error of 13.57 minutes."):
+with says("For whoever always answers the mean wait it is 13.57 minutes."):
     claim(waits.std(correction=0), 13.565, 13.575)
 with says("with two keys among the long eruptions, 4.25 and 5"):
     claim(start.min() > 4 and start.max() < durations.max())
 with says("only eruptions near the border between two keys listen to both"):
     listens = soft(durations, start).min(-1).values > 0.05
     claim((durations[listens] - start.mean()).abs().max(), at_most=0.2)
-with says("The soft lookup now has one key for short eruptions and one for long ones."):
+with says("the soft lookup has found one key for short eruptions and one for long ones."):
     claim(learnt["soft"][0][0], 1.2, 2.5)
     claim(learnt["soft"][0][1], 3.8, 5)
     claim(learnt["soft"][1][0], 54, 56)
     claim(learnt["soft"][1][1], 79, 81)
-with says("A straight line would do as well here, with an error of 5.89."):
+with says("With the two values swapped it ends at 13.57."):
+    claim(error_of(soft, *learn(soft, start, (75.0, 65.0))), 13.565, 13.575)
+with says("A straight line does as well as this: 5.89."):
     line = torch.stack([durations, torch.ones(272)], dim=-1)
     fitted = line @ (torch.linalg.pinv(line) @ waits)
     claim((fitted - waits).square().mean().sqrt(), 5.885, 5.895)
@@ -47,7 +49,7 @@ with says("The hard one has moved its values and left its keys alone."):
     claim(torch.equal(learnt["hard"][0], start))
     claim((learnt["hard"][1] - 70).abs().min(), at_least=0.5)
 by_hand = {name: torch.stack(line) for name, line in errors.items()}
-with says("The error falls to the left for both, but only the soft lookup has a slope to follow."):
+with says("For both the error falls with the key, but only the soft lookup has a slope to follow."):
     claim(by_hand["hard"][0] < by_hand["hard"][-1] - 0.5)
     claim((by_hand["soft"].diff() > 0).all())
 with says("Either every eruption keeps its nearest key, and the error stays exactly as it was"):

@@ -18,14 +18,14 @@ with says("the largest of eight weights is 0.87 on average without the root, and
     plain, divided = largest_weights(draw(64, N=20_000), 64)
     claim(plain, 0.865, 0.885)
     claim(divided, 0.355, 0.365)
-with says("(A fresh `nn.Linear` makes smaller queries and keys."):
+with says("(The queries and keys of a fresh `nn.Linear` are smaller: 0.65 and 0.19.)"):
     torch.manual_seed(0)
-    x = torch.randn(2000, 9, 512)
+    x = torch.randn(20_000, 9, 512)
     q, k = (torch.nn.Linear(512, 64)(part).detach() for part in (x[:, :1], x[:, 1:]))
     claim(q.std(), 0.57, 0.59)
     plain, divided = largest_weights((q * k).sum(dim=-1), 64)
-    claim(plain, 0.62, 0.67)
-    claim(divided, 0.185, 0.2)
+    claim(plain, 0.645, 0.655)
+    claim(divided, 0.185, 0.195)
 with says("has a spread of $\\sqrt{D_\\text{head}}$, and divided by that root a spread of 1."):
     for size in sizes:
         claim(draw(size).std() / size**0.5, 0.96, 1.04)
@@ -57,47 +57,48 @@ def matrix_gradients(root, seed):
     return torch.stack([g.norm() for g in torch.autograd.grad(loss, (w_q, w_k))])
 
 
-with says("Here their gradients at the start are *larger* without it, on average about six times."):
+with says("Here their gradients at the start are *larger* without it."):
     plain, divided = (
         torch.stack([matrix_gradients(root, seed) for seed in range(50)]).mean(dim=0)
         for root in (False, True)
     )
-    claim((plain / divided).min(), at_least=5)
-    claim((plain / divided).max(), at_most=7)
+    claim((plain / divided).min(), at_least=2)
 with says("a layer without the root *is* a layer with it whose $W^Q$ starts"):
-    claim(torch.equal(twins, runs["without it"]))
+    claim(same)
 with says("in exact arithmetic the two networks stay together forever."):
     one, two = train(False, 0.1), train(True, 0.1, start=8.0, faster=64.0)
     claim(torch.equal(one, two))
-with says("ends lower. Eight runs of 200 steps"):
-    ends = {name: losses[:, -100:].mean(dim=-1) for name, losses in runs.items()}
-    claim(ends["without it"].min() / ends["with the root"].max(), at_least=2)
-    first, third = (runs[n].view(8, 8, 25).mean(dim=-1) for n in ("without it", "with the root"))
-    claim((first > third).float().mean(), at_least=0.95)  # as the lines show
-small = runs["without it, w_q starts at 1/8"][:, -100:].mean(dim=-1)
+ends = {
+    way: torch.stack([runs[way, D_head][:, -100:].mean(dim=1) for D_head in heads]) for way in ways
+}  # (3, 8) each
+root_ends, plain_ends, small_ends = ends.values()
+with says("falls further behind the larger the head; from a smaller start it keeps up."):
+    gaps = plain_ends.mean(dim=1) / root_ends.mean(dim=1)  # (3,)
+    claim(gaps[0], at_least=1.3)
+    claim((gaps[1:] / gaps[:-1]).min(), at_least=2)
+    claim(((plain_ends / root_ends)[1:] > 2).all())  # in each run
 with says("The *start* is what hurts."):
-    claim(small.max(), at_most=0.5 * ends["without it"].min())
-    claim(small.mean(), at_most=ends["without it"].mean() / 4)
-with says("the layer without the root learns almost as well as the one with it."):
-    claim(small.mean() / ends["with the root"].mean(), at_most=1.6)
-with says("the last is the layer with the root, only learning 64 times faster."):
-    one, two = train(False, 0.05, start=1 / 8), train(True, 0.05, faster=64.0)
-    claim(torch.equal(one, two))
+    claim((small_ends.mean(dim=1) / plain_ends.mean(dim=1)).max(), at_most=0.75)
+with says("the layer without it learns almost as well as the one with it."):
+    claim((small_ends.mean(dim=1) / root_ends.mean(dim=1)).max(), at_most=1.8)
+with says("With it, one *start* suits heads of all sizes."):
+    claim(root_ends.mean(dim=1).max(), at_most=0.05)
+with says("a quarter is small enough for 16 numbers, not for 256."):
+    quarter = [
+        train(False, r, 1 / 4, 1, 256, s)[-100:].mean() for r in (0.02, 0.04) for s in (0, 1, 2)
+    ]
+    claim(min(quarter) / small_ends[2].mean(), at_least=1.5)
+    claim(sum(quarter) / 6 / small_ends[2].mean(), at_least=3)
+with says("the last is the first, but its `w_q` learns $D_\\text{head}$ times faster."):
+    for D_head in heads:
+        one = train(False, 0.05, D_head**-0.5, D_head=D_head)
+        claim(torch.equal(one, train(True, 0.05, faster=D_head, D_head=D_head)))
 with says("it is sure of one key before it has learned which."):
     x, (w_q, w_k) = torch.randn(500, 8, 64), torch.randn(2, 64, 64) / 8
     dots = ((x[:, :1] @ w_q) @ (x @ w_k).mT).squeeze(1)
     claim(largest_weights(dots, 64)[0], at_least=0.8)
 
 
-def best(root, rates, start, seeds=range(4)):
-    """Give the lowest mean loss at the end, of several rates."""
-    ends = [[train(root, r, start, seed=s)[-100:].mean() for s in seeds] for r in rates]
-    return min(sum(end) / len(end) for end in ends)
-
-
-with says("as small as `nn.Linear` makes them, the gap is narrower."):
-    gap = best(False, (0.1, 0.3), 1 / 3) / best(True, (1, 2), 1 / 3)
-    claim(gap, 1.2, 5)  # of 8
 with says("so a gradient ten times as large makes the same step."):
     adam = torch.optim.Adam
     one = train(False, 0.01, by=adam)[:25]

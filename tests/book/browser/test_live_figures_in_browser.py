@@ -17,7 +17,7 @@ LENGTH = 3
 PLACES = torch.arange(5)
 MASKS = {
     "everything": torch.ones(5, 5, dtype=torch.bool),
-    "lengths": (PLACES < LENGTH).expand(5, 5),
+    "padding": (PLACES < LENGTH).expand(5, 5),
     "causal": PLACES[:, None] >= PLACES,
     "both": (PLACES < LENGTH) & (PLACES[:, None] >= PLACES),
 }
