@@ -23,10 +23,17 @@ with says("NaN, zeros or equal shares: three answers"):
     for name in ("JAX's function", "Keras's layer"):
         claim(np.abs(last[name] - 0.25).max(), at_most=1e-6)
 
-with says("say `need_weights=False`, and it gives zeros"):
-    nobody = torch.from_numpy(empty)
-    fused, _ = torch_layer(*tensors, attn_mask=nobody, need_weights=False)
-    claim(not fused[0, 3].any())
+with says("The answer of both layers also depends on whether you ask for the weights."):
+    claim(not last["PyTorch's, no weights"].any())
+    claim(not last["Keras's, weights too"].any())
+
+with says("with the backend JAX, Keras's layer calls JAX's"):
+    from unittest.mock import patch
+
+    function = jax.nn.dot_product_attention
+    with patch.object(jax.nn, "dot_product_attention", wraps=function) as spy:
+        keras_layer(q, v, k, attention_mask=~empty)
+    claim(spy.call_count == 1)
 
 with says("the padding of the second text blocks keys of the second head, in both texts"):
     heads_of_jax = jax.nn.dot_product_attention(*project(query, key, value), mask=~blocked)

@@ -90,7 +90,7 @@ def test_an_edit_makes_stale_what_it_is_part_of(stale_after, file, old, new, sta
 def test_the_body_of_causal_mask_makes_all_stale_that_import_it(stale_after):
     chapters, kept = stale_after(MASKS, ".tril(start)", ".tril(start + 0)")
     assert {"05", "07", "13", "17"} <= chapters
-    assert not {"01", "02", "A1"} & chapters  # the last has NumPy's own
+    assert not {"01", "02", "A1"} & chapters  # the last makes its own
     assert {("09", "run_recall"), ("A3", "run_heads")} <= kept
 
 
