@@ -66,9 +66,7 @@ LOOP = "book/_static/drawings/loop.svg"
     ("file", "old", "new", "stale"),
     [
         pytest.param("utils/refusals.py", "must be a positive number", "thus", set(), id="error"),
-        pytest.param(
-            MASKS, "Allow what both", "Permit what both", set(), id="docstring"
-        ),
+        pytest.param(MASKS, "Allow what both", "Permit what both", set(), id="docstring"),
         pytest.param(MASKS, "import torch\n", "import torch  # it\n", set(), id="comment"),
         pytest.param("utils/new.py", "", "def new():\n    return 1\n", set(), id="module"),
         pytest.param("chapters/live/mask.js", "1", "2", {"05"}, id="script"),

@@ -11,8 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import limits
 from benchmarks.limits import measure_peak, multiply_adds
+from chapters.ch09_kept import kept_bytes
 from utils.attention import MultiHeadAttention
-from utils.costs import kept_bytes
 from utils.fast import FastMultiHeadAttention
 
 SIZE = st.integers(1, 9)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
+from chapters.ch09_kept import kept_bytes
 from utils.attention import causal_mask, scaled_dot_product_attention
-from utils.costs import kept_bytes
 from utils.tiled import merge_attention, partial_attention, tiled_attention
 
 problems = st.fixed_dictionaries(
