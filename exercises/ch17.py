@@ -1,6 +1,6 @@
-"""Checks of chapter 17: cross-attention, what looks ahead, what is written with another memory.
+"""Checks of chapter 17: what looks ahead, and what is written with another memory.
 
-Shapes: B pairs, T tokens of the target, S of the source, D = the width, V = the vocabulary.
+Shapes: B pairs, T tokens of the target, V = the vocabulary.
 """
 
 from collections.abc import Callable
@@ -10,45 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, check, exercise, normal
-from exercises.mistakes import soft, wrong_attention
-
-
-@exercise
-def cross_attention() -> Cases:
-    """Check ``function(y, memory, w_q, w_k, w_v, padding)``: one head that reads another text.
-
-    ``y`` is (B, T, D), ``memory`` (B, S, D), the weights are (D, D_head), and ``padding`` is
-    (B, S), True = padding. The result is (B, T, D_head).
-    """
-    draw = normal(14)
-    for B, T, S, D, D_head in [(4, 4, 4, 6, 4), (2, 3, 5, 4, 2)]:  # first one hides wrong axes
-        y, memory, weights = draw(B, T, D), draw(B, S, D), draw(3, D, D_head)
-        padding = torch.arange(S) >= S - 1 - torch.arange(B).unsqueeze(1) % 3  # (B, S)
-        q, k, v = (x @ w for x, w in zip((y, memory, memory), weights, strict=True))
-        y_k, y_v = y @ weights[1], y @ weights[2]
-        allowed, root = ~padding.unsqueeze(1), D_head**0.5
-        scores, causal = q @ k.mT / root, torch.ones(T, S, dtype=torch.bool).tril()
-        mistakes = wrong_attention(q, k, v, allowed, "padding", D) | {
-            "there is no causal mask here: the whole source may be read.": (soft(scores, allowed & causal) @ v),
-            "the source asks; queries come from the target, keys and values from the source.": (
-                soft(memory @ weights[0] @ y_k.mT / root) @ y_v
-            ),
-            "the target attends to itself; keys and values come from the source.": (soft(q @ y_k.mT / root) @ y_v),
-        }
-        if T == S:
-            said = "the padding meets the queries; it belongs to the keys: padding.unsqueeze(1)."
-            mistakes[said] = soft(scores, ~padding.unsqueeze(2)) @ v
-            mistakes |= {
-                "the mask of pair b meets query b; it needs an axis: padding.unsqueeze(1).": (soft(scores, ~padding) @ v),
-                "keys and values come from y, the target; take them from memory.": (soft(q @ y_k.mT / root, allowed) @ y_v),
-                "the values come from y, the target; take them from memory.": (soft(scores, allowed) @ y_v),
-                "the keys come from y, the target; take them from memory.": (soft(q @ y_k.mT / root, allowed) @ v),
-                "the source asks; queries come from y, keys and values from memory.": (
-                    soft(memory @ weights[0] @ y_k.mT / root, allowed) @ y_v
-                ),
-            }
-        yield Case((y, memory, *weights, padding), soft(scores, allowed) @ v, mistakes, "the output")
+from exercises.exercise import Code, FaultError, call, check
 
 
 @check
@@ -79,30 +41,30 @@ def looks_ahead(function: Code) -> None:
                 continue
             said = f"a decoder that {name} {'does' if ahead else 'does not'} look ahead"
             if ahead:
-                raise FaultError(f"{said} (beyond rounding); your function says False.")
+                raise FaultError(f"{said} (beyond rounding); your function says False. Is the changed token surely another one?")
             if _says(function, _decoder(sees, V, rounding=0.0), T, V):
                 raise FaultError(f"{said}; your function says True. The output at the changed token may move: compare those before it.")
             said += " (beyond rounding, here 1e-7)"
             raise FaultError(f"{said}; your function says True. Allow a tolerance.")
 
 
-SWITCHED = "Freitag, 25. April 1920"
+SWITCHED = "Freitag, 25. Juli 1969"
 TEXTS = {
     "Freitag, 25. Mai 2001": "month and year are of the old memory, and nothing of it is kept: each letter looks at the source anew.",
-    "Sonntag, 18. April 1920": "the beginning is written already, and nobody takes it back: the text goes on after “Freitag, 25. ”.",
-    "Freitag, 25. Mai 1920": "the month is yet to be written as well, and is read from the new memory.",
-    "Freitag, 25. April 2001": "the year is yet to be written as well, and is read from the new memory.",
-    "Freitag, 25. Sonntag, 18. April 1920": "what is written says where in the date the decoder is: after the day comes the month.",
-    "Freitag, 25. 18. April 1920": "what is written says where in the date the decoder is: after the day comes the month.",
+    "Sonntag, 20. Juli 1969": "the beginning is written already, and nobody takes it back: the text goes on after “Freitag, 25. ”.",
+    "Freitag, 25. Mai 1969": "the month is yet to be written as well, and is read from the new memory.",
+    "Freitag, 25. Juli 2001": "the year is yet to be written as well, and is read from the new memory.",
+    "Freitag, 25. Sonntag, 20. Juli 1969": "what is written says where in the date the decoder is: after the day comes the month.",
+    "Freitag, 25. 20. Juli 1969": "what is written says where in the date the decoder is: after the day comes the month.",
     "Freitag, 25. May 2001": "the decoder writes German, and from the new memory.",
     "Freitag, 25. Mai": "the text goes on, and not from the old memory.",
-    "April 1920": "give the whole text, with what is written already.",
+    "Juli 1969": "give the whole text, with what is written already.",
 }
 
 
 @check
 def switched(predicted: Any) -> None:
-    """Check what is written after "Freitag, 25. " from the memory of Sunday, April 18, 1920."""
+    """Check what is written after "Freitag, 25. " from the memory of Sunday, July 20, 1969."""
     if not isinstance(predicted, str):
         raise FaultError(f"the prediction should be a text; got {type(predicted).__name__}.")
     text = " ".join(predicted.split()).rstrip(".")

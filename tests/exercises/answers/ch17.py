@@ -54,18 +54,18 @@ def neighbours(decode, T, vocab_size):
 
 
 RIGHT = {
-    ch17.switched: ["Freitag, 25. April 1920", " Freitag,  25. April 1920. "],
+    ch17.switched: ["Freitag, 25. Juli 1969", " Freitag,  25. Juli 1969. "],
     ch17.looks_ahead: [one_at_a_time, beginnings, lambda *given: np.bool_(one_at_a_time(*given))],
 }
 
 WRONG = {
     ch17.switched: [
         ("Freitag, 25. Mai 2001", "nothing of it is kept"),
-        ("Sonntag, 18. April 1920", "nobody takes it back"),
-        ("Freitag, 25. Mai 1920", "the month is yet to be written"),
-        ("Freitag, 25. April 2001", "the year is yet to be written"),
-        ("Freitag, 25. 18. April 1920", "after the day comes the month"),
-        ("April 1920", "give the whole text"),
+        ("Sonntag, 20. Juli 1969", "nobody takes it back"),
+        ("Freitag, 25. Mai 1969", "the month is yet to be written"),
+        ("Freitag, 25. Juli 2001", "the year is yet to be written"),
+        ("Freitag, 25. 20. Juli 1969", "after the day comes the month"),
+        ("Juli 1969", "give the whole text"),
         ("Freitag, 25. …", "the beginning stays"),
         (1920, "should be a text; got int"),
     ],
