@@ -1,6 +1,6 @@
-"""Checks of chapter 19: copying by hand, one block at a fixed place, the matching score.
+"""Checks of chapter 19: copying by hand, one block at a fixed place.
 
-Shapes: B texts, T tokens of each, V tokens in the vocabulary, H heads.
+Shapes: T tokens of a text, V tokens in the vocabulary.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, FaultError, as_number, check, exercise, normal
+from exercises.exercise import Case, Cases, FaultError, as_number, check, exercise
 
 
 @exercise
@@ -30,7 +30,12 @@ def copy_by_hand() -> Cases:
             "this finds the copy itself; what is asked for stands one token further on: compare with the notes.": mean(
                 (tokens @ tokens.T).tril()
             ),
-            "this finds earlier copies, and so gives the token itself; compare with the notes.": mean((tokens @ tokens.T).tril(-1)),
+            "this gives the token itself, if it stood before: compare with the notes, but take the mean of tokens.": mean(
+                scores.tril(), notes
+            ),
+            "0 / 0 is NaN: where no note is found, the sum is 0; divide by no less than 1.": (
+                scores.tril() / scores.tril().sum(1, keepdim=True) @ tokens
+            ),
             "the next token's note is the query itself, so the answer leaks: hide what comes after the query.": mean(scores),
             "a token sees only those before it; it may see itself: of two equal ones in a row, the second followed the first.": mean(
                 scores.tril(-1)
@@ -59,33 +64,3 @@ def fixed_place(predicted: Any) -> None:
     if number <= 1.4:
         raise FaultError("that is what it gets at a random place. What does a fixed one let a head do without comparing tokens?")
     raise FaultError("which of the seven could it miss? They all stand as far back as one another.")
-
-
-@exercise
-def induction_score() -> Cases:
-    """Check ``function(weights)``: how much goes to what followed the token's first copy.
-
-    ``weights`` is (B, H, T, T), of texts whose second half, T / 2 tokens, repeats the first. The
-    result is (H,): the mean over all texts and over the queries of the second half.
-    """
-    draw = normal(18)
-    for B, H, n in [(2, 3, 4), (1, 4, 5)]:
-        T = 2 * n
-        causal = torch.ones(T, T, dtype=torch.bool).tril()
-        weights = (2 * draw(B, H, T, T)).masked_fill(~causal, -torch.inf).softmax(-1)
-        late = torch.arange(n, T)
-
-        def mean(offset: int, queries: Tensor = late) -> Tensor:
-            return weights[:, :, queries, queries + offset].mean(dim=(0, 2))  # noqa: B023
-
-        right = mean(1 - n)
-        mistakes = {
-            "this is the first copy itself; count what goes to the token after it.": mean(-n),
-            "this is the token before the first copy; count the one after it.": mean(-n - 1),
-            "the last token of the first half counts too; begin with the second half.": (mean(1 - n, torch.arange(n - 1, T))),
-            "queries and keys are exchanged: a row of the weights is one query's.": (mean(n - 1, late - n + 1)),
-            "this is the sum over the queries; take their mean.": right * n,
-            "one number for all heads; give one for each.": right.mean(),
-            "a number for each text and head; take the mean over the texts too.": (weights[:, :, late, late + 1 - n].mean(-1)),
-        }
-        yield Case((weights,), right, mistakes, f"with T = {T}, the score")
