@@ -1,4 +1,4 @@
-"""Reach the heads inside a model: change them, or watch their weights, for as long as needed.
+"""Watch the weights of the heads inside a model, for as long as needed.
 
 The model may hold any number of attention layers. What is put into it is taken out again
 at the end of the ``with`` block, also after an error.
@@ -9,37 +9,13 @@ Shapes: H heads, B documents, T queries, S keys.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 
 from utils.attention import MultiHeadAttention
-
-
-@contextmanager
-def changed_heads(
-    layers: Sequence[MultiHeadAttention], change: Callable[[int, Tensor], Tensor]
-) -> Iterator[None]:
-    """Let ``change`` replace the heads of each layer before they are joined by ``out_proj``.
-
-    Parameters
-    ----------
-    change : takes the layer's place in ``layers`` and its heads, (B, T, H, D_head), and returns
-        what stands in for them, of the same shape
-    """
-
-    def before(number: int, H: int, _: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
-        heads = inputs[0].unflatten(-1, (H, -1))  # (B, T, H * D_head) -> (B, T, H, D_head)
-        return change(number, heads).flatten(-2)
-
-    with ExitStack() as hooks:
-        for number, layer in enumerate(layers):
-            hook = partial(before, number, layer.num_heads)
-            hooks.callback(layer.out_proj.register_forward_pre_hook(hook).remove)
-        yield
 
 
 @contextmanager

@@ -1,53 +1,15 @@
-"""Heads that are scaled, changed and watched inside a model, which stays as it was."""
-
-import copy
+"""Heads that are watched inside a model, which stays as it was."""
 
 import pytest
 import torch
 
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention
-from utils.heads import changed_heads, recorded_weights
+from utils.heads import recorded_weights
 from utils.naive import NaiveMultiHeadAttention
 
 B, T, D, H = 3, 4, 12, 4
 BOTH = pytest.mark.parametrize("kind", [NaiveMultiHeadAttention, FastMultiHeadAttention])
-
-
-def scaled_heads(model, scale):  # (layers, H), or (layers, B, H)
-    def change(number, heads):  # (B, T, H, D_head)
-        return heads * scale[number].unsqueeze(-2).unsqueeze(-1)
-
-    return changed_heads(layers_of(model), change)
-
-
-def layers_of(model):
-    return [layer for layer in model.modules() if isinstance(layer, MultiHeadAttention)]
-
-
-@BOTH
-def test_a_scale_multiplies_the_columns_of_the_last_projection(kind, two_layers, batches):
-    model, scale = two_layers(kind=kind), torch.rand(2, B, H, dtype=torch.double)
-    (ids, _), *_ = batches
-    with scaled_heads(model, scale.requires_grad_()):
-        found = model(ids)  # each document has a scale of its own
-    assert torch.autograd.grad(found.sum(), scale)[0].all()
-    for b in range(B):
-        by_hand = copy.deepcopy(model)
-        with torch.no_grad():
-            for layer, factors in zip(by_hand.layers, scale[:, b], strict=True):
-                layer.out_proj.weight *= factors.repeat_interleave(D // H)
-        torch.testing.assert_close(found[b], by_hand(ids)[b])
-        with scaled_heads(model, scale[:, b]):
-            torch.testing.assert_close(model(ids)[b], found[b])
-
-
-def test_a_layer_is_changed_without_a_batch_too():
-    layer, x = MultiHeadAttention(D, H), torch.randn(T, D)
-    with torch.no_grad():
-        layer.out_proj.bias.normal_()
-    with scaled_heads(layer, torch.zeros(1, H)):
-        torch.testing.assert_close(layer(x, x, x)[0], layer.out_proj.bias.expand(T, D))
 
 
 @BOTH
@@ -111,16 +73,11 @@ def test_a_call_that_fails_disturbs_no_later_one_with_or_without_a_batch():
     torch.testing.assert_close(weights, record[0][0].mean(dim=0))
 
 
-@pytest.mark.parametrize("use", [recorded_weights, changed_heads])
-def test_nothing_stays_behind_also_after_an_error(use, two_layers, batches, state_of):
-    def fails(_number, _heads):
-        raise ArithmeticError
-
+def test_nothing_stays_behind_also_after_an_error(two_layers, batches, state_of):
     model, ((ids, _), *_) = two_layers(), batches
     model.layers[0].train()
     before, expected = state_of(model), model(ids)
-    given = [model] if use is recorded_weights else [layers_of(model), fails]
-    with pytest.raises(ArithmeticError), use(*given):  # noqa: PT012
+    with pytest.raises(ArithmeticError), recorded_weights(model):  # noqa: PT012
         model(ids)
         raise ArithmeticError
     assert torch.equal(model(ids), expected)
