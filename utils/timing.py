@@ -46,7 +46,8 @@ def in_turns(
         raise ValueError("in_turns needs at least one function to time.")
     for call in calls.values():
         call()
-    table, order, shuffle = [], list(calls), random.Random(0).shuffle
+    table: list[dict[Any, float]] = []
+    order, shuffle = list(calls), random.Random(0).shuffle
     for _ in range(rounds):
         shuffle(order)
         table.append({})

@@ -81,7 +81,7 @@ with says("The *start* is what hurts."):
     claim((small_ends.mean(dim=1) / plain_ends.mean(dim=1)).max(), at_most=0.75)
 with says("the layer without it learns almost as well as the one with it."):
     claim((small_ends.mean(dim=1) / root_ends.mean(dim=1)).max(), at_most=1.8)
-with says("With it, one *start* suits heads of all sizes."):
+with says("With it, one *start* suits heads of all sizes"):
     claim(root_ends.mean(dim=1).max(), at_most=0.05)
 with says("a quarter is small enough for 16 numbers, not for 256."):
     quarter = [

@@ -95,7 +95,7 @@ with says("the plain layer recalled 0.98 (in two runs that are not shown)"):
 with says("with a tenth of it for $W^Q$ and $W^K$ alone, the plain layer recalled more than 0.99"):
     for seed in (0, 1):
         claim(recall_of(seed, [0.1, 0.01], steps=300, rise=0.1), at_least=0.99)
-with says("And at 0.3 QK-norm fails as well, with most seeds."):
+with says("And at 0.3 QK-norm fails as well, with most seeds"):
     fast = kept(FILE, ["QK-norm"], lr=0.3)
     claim(fast["recall"].median(), at_most=0.1)
 

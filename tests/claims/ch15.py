@@ -10,7 +10,7 @@ with says("Head 2 of block 0 is a blue line just below the diagonal"):
     claim(shown[0, 2].diagonal(-1)[1:-1].min(), at_least=0.95)
 with says("unaffordable becomes una ##ff ##ord ##able"):
     claim(tokenizer.tokenize("unaffordable") == ["una", "##ff", "##ord", "##able"])
-with says("gives the numbers of Hugging Face's BertModel, on our machine to the last bit."):
+with says("gives the numbers of Hugging Face's BertModel, on our machine to the last bit"):
     claim((mine(minilm) - theirs(published)).abs().max(), at_most=1e-5)
 with says("Swap query and key in the table, or give the model 6 heads instead of 12"):
     swapped = {
