@@ -79,6 +79,6 @@ with says("It finds the sport by what is missing, and so it names the masked pas
 with says("Of our eight finders with one head, two look away from the answer."):
     for seed, look in looks.items():  # what was kept is what we have just trained
         kept = by_heads[1].set_index("seed")["head 0"][int(seed[-1])]
-        claim(abs(look["weight on that passage"] - kept), at_most=0.02)
+        claim(abs(look["weight on that passage"] - kept), at_most=0.02, on=NEWS)
     claim((by_heads[1]["head 0"] < 0.22).sum() == 2)
     claim((by_heads[1]["head 0"] > 0.3).sum() == 6)

@@ -1,5 +1,6 @@
 """What chapter 14 says, asserted (see `tools/claims.py`)."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -202,3 +203,24 @@ with says("lose less than 0.01 of the recall on average"):
     claim((scorer["recall 49"] - scorer["recall 16"]).mean(), at_most=0.01)
 with says("for less than half of the multiply-adds, the scorer's own maps (256 a token) included."):
     claim(16 * 64 + 49 * 4 + 2 * 4 * 32, at_most=49 * 64 / 2)
+
+
+def trigram_loss(own, asked, prior=5.0):
+    """Mean nats of each byte after the two before it, each order smoothed by the next lower one."""
+    met = [Counter(zip(*(own[i:] for i in range(n)), strict=False)) for n in range(1, 4)]
+    befores = [{(): len(own)}, *met[:2]]
+    total = 0.0
+    for a, b, c in zip(asked, asked[1:], asked[2:], strict=False):
+        share = 1 / 256
+        for n, before in enumerate(((), (b,), (a, b))):
+            seen = befores[n].get(before, 0)
+            share = (met[n][(*before, c)] + prior * share) / (seen + prior)
+        total -= math.log(share)
+    return total / (len(asked) - 2)
+
+
+with says("counting the byte trigrams of as many bytes predicts the text better than each of"):
+    own, unseen = text()
+    counted = trigram_loss(own[: 150 * 16 * T].tolist(), unseen[: 2**14 + 1].tolist())
+    for row in rows.values():
+        claim(row[["loss 64", "loss 256"]].mean().min() - counted, at_least=0.05)
