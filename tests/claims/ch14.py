@@ -208,12 +208,12 @@ with says("for less than half of the multiply-adds, the scorer's own maps (256 a
 def trigram_loss(own, asked, prior=5.0):
     """Mean nats of each byte after the two before it, each order smoothed by the next lower one."""
     met = [Counter(zip(*(own[i:] for i in range(n)), strict=False)) for n in range(1, 4)]
-    befores = [{(): len(own)}, *met[:2]]
+    contexts = [{(): len(own)}, *met[:2]]
     total = 0.0
     for a, b, c in zip(asked, asked[1:], asked[2:], strict=False):
         share = 1 / 256
         for n, before in enumerate(((), (b,), (a, b))):
-            seen = befores[n].get(before, 0)
+            seen = contexts[n].get(before, 0)
             share = (met[n][(*before, c)] + prior * share) / (seen + prior)
         total -= math.log(share)
     return total / (len(asked) - 2)
