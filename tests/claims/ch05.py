@@ -176,7 +176,7 @@ for name, softmax in cures.items():
     output[2:].square().sum().backward()
     nan = [t.isnan().double().mean().item() for t in (output, *w.grad)]
     cures[name] = nan, weights[0].tolist()
-with says("Setting NaN to zero after the softmax mends only the output."):
+with says("setting NaN to zero after the softmax mends only the output."):
     claim(cures["zeroed"][0] == cures["where"][0] == [0, 1, 1, 0])
 with says("An empty row then becomes uniform: no NaN, but it reads padding."):
     claim(cures["-1e9"] == cures["min"] == ([0, 0, 0, 0], [0.2] * 5))
