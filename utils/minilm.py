@@ -15,16 +15,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from safetensors.torch import load as load_safetensors
 from torch import Tensor, nn
 
 from utils.blocks import EncoderBlock
 from utils.text import minilm_folder
-
-if TYPE_CHECKING:
-    pass
 
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
