@@ -41,6 +41,8 @@ def interleave(
 ) -> pd.DataFrame:
     """Time the functions in turns (see `utils.timing.in_turns`), for as long as the budget allows.
 
+    Each is called before its first turn, to find how often it has to be called in one.
+
     Parameters
     ----------
     functions : what to time, by name
@@ -65,4 +67,4 @@ def interleave(
         calls[key] = max(1, round(shortest / once)) if budget else 1
         a_round += once * calls[key]
     rounds = min(MOST_ROUNDS, max(fewest, int(budget / a_round)))
-    return in_turns(functions, rounds, calls, partial(clock, device))
+    return in_turns(functions, rounds, calls, partial(clock, device), warm=True)

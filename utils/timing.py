@@ -19,10 +19,12 @@ def in_turns(
     rounds: int = 11,
     repeat: int | Mapping[Any, int] = 1,
     clock: Callable[[], float] = time.process_time,
+    warm: bool = False,
 ) -> pd.DataFrame:
     """Time the calls in turns, so that what disturbs the machine disturbs all alike.
 
-    Each is called once before, so that memory, libraries and compilation are paid for.
+    Each is called once before, so that memory, libraries and compilation are paid for, unless it
+    is ``warm``.
 
     Parameters
     ----------
@@ -32,6 +34,7 @@ def in_turns(
     repeat : int, or one by name: how often it is called in its turn
     clock : gives seconds; by default those of the processor, without what other programs use. On
         a GPU, a clock must first wait until the GPU has done all that it was given
+    warm : bool, each was called before
 
     Returns
     -------
@@ -44,7 +47,7 @@ def in_turns(
     """
     if not calls:
         raise ValueError("in_turns needs at least one function to time.")
-    for call in calls.values():
+    for call in () if warm else calls.values():
         call()
     table: list[dict[Any, float]] = []
     order, shuffle = list(calls), random.Random(0).shuffle
