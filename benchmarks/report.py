@@ -17,7 +17,7 @@ import torch
 
 from benchmarks import peers
 from benchmarks.limits import Peak
-from utils.files import replacing
+from utils.experiments import replacing
 
 RESULTS = Path(__file__).parent / "results"
 NO_GPU = "No GPU is here that PyTorch can use, so this runs on the CPU."

@@ -16,8 +16,7 @@ from tqdm import tqdm
 
 from benchmarks.steps import gradient_steps
 from chapters.ch18_training import cut_pieces, language_loss, piece_starts
-from utils.files import replacing
-from utils.training import linear_rate
+from utils.experiments import linear_rate, replacing
 
 
 class Training:

@@ -1,4 +1,4 @@
-"""How often a benchmark calls each function, and on which clock: the turns are `utils.timing`'s."""
+"""How often a benchmark calls each function, on which clock; `utils.measure` has the turns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 import pandas as pd
 import torch
 
-from utils.timing import in_turns
+from utils.measure import in_turns
 
 MOST_ROUNDS = 101
 LONG = 1.0  # seconds: whose first call takes longer is not called again to get warm
@@ -39,7 +39,7 @@ def interleave(
     shortest: float = 0.02,
     fewest: int = 5,
 ) -> pd.DataFrame:
-    """Time the functions in turns (see `utils.timing.in_turns`), for as long as the budget allows.
+    """Time the functions in turns (see `utils.measure.in_turns`), for as long as the budget allows.
 
     Each is called before its first turn, to find how often it has to be called in one.
 

@@ -28,7 +28,7 @@ from benchmarks.variants import (
     build_optimizer,
     training_step,
 )
-from utils.memory import peak_memory
+from utils.measure import peak_memory
 
 FLOOR = "floor"
 SLOW = ("loop", "reshaped")

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from benchmarks.reshaped import FusedAttention, ReshapedAttention
 from benchmarks.steps import classification_loss, gradient_steps
 from utils.attention import MultiHeadAttention
-from utils.classifier import TextClassifier
 from utils.fast import FastMultiHeadAttention
+from utils.models import TextClassifier
 from utils.naive import NaiveMultiHeadAttention
 
 EMBED_DIM, NUM_HEADS = 64, 8

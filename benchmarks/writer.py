@@ -25,7 +25,7 @@ from chapters.ch18_writer import SIZES
 from tools.stamp import code_hash
 from utils.byte_pairs import END_OF_TEXT, BytePairs
 from utils.docstrings import DISTRIBUTIONS, TRAINED_ON, VALIDATED_ON
-from utils.files import replacing
+from utils.experiments import replacing
 
 RESULTS = Path(__file__).resolve().parents[1] / "notebooks" / "results"
 NAME = "18-writer"

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from utils.figures import NARROW, SIZE, WIDE, DescribedFigure, box, draw_twice, text_width, write
-from utils.heads import recorded_weights
+from utils.models import recorded_weights
 from utils.palette import PALETTE
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
 
-from utils.heads import recorded_weights
+from utils.models import recorded_weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

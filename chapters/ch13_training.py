@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from chapters.ch13_heads import Block, D, share_of
 from chapters.ch13_talk import join
-from utils.files import replacing
+from utils.experiments import replacing
 
 STEPS = 40
 

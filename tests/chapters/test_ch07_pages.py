@@ -6,7 +6,7 @@ from datasets import Dataset
 
 from chapters.ch07_pages import LENGTH, OTHER, OWN, Pages, Placed, Told, looked, written
 from utils.attention import MultiHeadAttention
-from utils.classifier import TextClassifier
+from utils.models import TextClassifier
 
 TOPICS = 5
 

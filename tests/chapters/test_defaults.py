@@ -4,7 +4,7 @@ import torch
 
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_sampling import write
-from utils.blocks import EncoderBlock
+from utils.models import EncoderBlock
 
 
 def test_a_block_drops_nothing_by_itself():

@@ -1,7 +1,7 @@
 """What chapter 6 says, asserted (see `tools/claims.py`)."""
 
 from tools.claims import claim, says
-from utils.positions import ALiBi, RotaryPositionalEncoding, SinusoidalPositionalEncoding
+from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
 
 with says("permute the words, and the answers are permuted, and otherwise the same"):
     claim((news - accident[:, order]).abs().max(), at_most=1e-5)
@@ -11,7 +11,6 @@ with says("The course has the three as modules"):
         (clock(places, 64) - SinusoidalPositionalEncoding(64).table(40)).abs().max(), at_most=1e-4
     )
     claim((rotate(q, places) - RotaryPositionalEncoding(16).rotate(q)).abs().max(), at_most=1e-4)
-    claim((alibi(places, 4) - ALiBi(4).bias(40, 40)).abs().max(), at_most=1e-5)
 with says("Only $j - t$ is left: how far the key is from the query, and on which side."):
     q, k = torch.randn(2, 5, 8).double()
     here, later = (rotate(q, t) @ rotate(k, t).mT for t in (torch.arange(5), torch.arange(5) + 90))

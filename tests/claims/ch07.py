@@ -1,7 +1,7 @@
 """What chapter 7 says, asserted (see `tools/claims.py`)."""
 
 from tools.claims import claim, says
-from utils.classifier import TextClassifier
+from utils.models import TextClassifier
 from utils.news import NEWS
 
 with says("The layer is chapter 4's, as FastMultiHeadAttention"):

@@ -1,7 +1,7 @@
 """What chapter 8 says, asserted (see `tools/claims.py`)."""
 
 from tools.claims import claim, says
-from utils.heads import recorded_weights
+from utils.models import recorded_weights
 
 with says("They are the weights of the layer, up to rounding."):
     with torch.no_grad(), recorded_weights(models[0]) as layers:

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from utils.attention import MultiHeadAttention
-from utils.classifier import TextClassifier
+from utils.models import TextClassifier
 from utils.naive import NaiveMultiHeadAttention
 
 VOCAB, D, H, C = 1000, 64, 8, 5

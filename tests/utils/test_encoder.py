@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from utils.blocks import EncoderBlock
 from utils.minilm import TextEncoder
+from utils.models import EncoderBlock
 
 
 def make_encoder():

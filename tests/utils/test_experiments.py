@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from utils.experiments import fetch_results, run_all
+from utils.experiments import fetch_results, replacing, run_all
 
 LAYERS = [{"layer": "wide", "heads": 2, "rate": 0.1}, {"layer": "narrow", "heads": 8, "rate": 1e-3}]
 calls: list[tuple] = []
@@ -102,40 +102,34 @@ def test_with_recheck_they_are_taken_if_they_come_out_the_same(file, monkeypatch
         run_all(other_run, LAYERS, range(2), file)
 
 
-CHANGED = ": a row or a name was changed"
-DAMAGE = {  # what to replace, in rows such as wide,2,0.1,1,0.5,23.0,0.001; and what is said of it
-    "a cut last row": (r"(1,0.5,2)3\.0,[\d.]+\n\Z", r"\1", ", row 4: 6 values in 7 columns"),
-    "a cut last number": (r"\d\n\Z", "", ": row 4, the last one, is cut"),
-    "a cut number": ("1,0.5,23.0", "1,0.5,2.0", CHANGED),
-    "a doubled key": (r"(wide.*,1,0.5.*\n)", r"\1\1", ", row 3: an earlier row has the same"),
-    "a blank value": ("1,0.5,23.0", "1,0.5,", ", row 2: no value for 'loss'"),
-    "a row that is gone": (r"wide.*,1,0.5.*\n", "", CHANGED),
-    "a renamed key": ("heads", "number", ": there is no column 'heads'"),
-    "a renamed measure": ("loss", "cost", CHANGED),
-    "an empty file": (r"(?s)\A.*\Z", "", " holds no table"),
-    "no head": ("#.*\n", "", CHANGED),
+DAMAGE = {  # what to replace, in rows such as wide,2,0.1,1,0.5,23.0,0.001
+    "a cut last row": (r"(1,0.5,2)3\.0,[\d.]+\n\Z", r"\1"),
+    "a cut number": ("1,0.5,23.0", "1,0.5,2.0"),
+    "a row that is gone": (r"wide.*,1,0.5.*\n", ""),
+    "an empty file": (r"(?s)\A.*\Z", ""),
+    "no text": (r"0\.5", "\0"),
+    "no head": ("#.*\n", ""),
 }
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_a_damaged_file_is_refused_and_named_and_stays_as_it_is(file, kind):
-    pattern, other, says = DAMAGE[kind]
+    pattern, other = DAMAGE[kind]
     run_all(lambda **_: {"accuracy": 0.5, "loss": 23.0}, LAYERS, range(2), file)
     whole = file.read_text()
     file.write_text(re.sub(pattern, other, whole))
     content = file.read_text()
     assert content != whole
-    with pytest.raises(ValueError, match=rf"10-layers\.csv{says}.*remove it to run everything"):
+    with pytest.raises(ValueError, match=r"10-layers\.csv is not as it was written.*remove it"):
         run_all(run, LAYERS, range(3), file)
     assert file.read_text() == content
     assert not calls
 
 
-def test_what_is_no_text_is_refused_and_named(file):
-    file.parent.mkdir()
-    file.write_bytes(bytes(range(256)))
-    with pytest.raises(ValueError, match=r"10-layers\.csv is no text"):
-        run_all(run, LAYERS, range(2), file)
+def test_a_file_of_other_configurations_is_refused(file):
+    run_all(run, LAYERS, range(2), file)
+    with pytest.raises(ValueError, match="of other configurations"):
+        run_all(lambda **_: {}, [{"layer": "wide", "depth": 2}], range(2), file)
 
 
 def test_no_number_a_comma_and_a_hash_survive_the_file(file):
@@ -206,3 +200,27 @@ def test_it_is_said_why_a_file_cannot_be_fetched(away):
     with pytest.raises(RuntimeError, match=r"there/other.csv could not be fetched"):
         fetch_results(address, "10-a.csv", "other.csv")
     assert [path.name for path in (folder / "results").iterdir()] == ["10-a.csv"]
+
+
+def test_file_is_replaced_whole_and_who_reads_meanwhile_reads_the_old(tmp_path):
+    file = tmp_path / "new" / "file.txt"
+    with replacing(file) as half:
+        half.write_text("old")
+        assert half.parent == file.parent  # else the last step could not be one
+    with file.open() as reader:
+        with replacing(file) as half:
+            half.write_text("new")
+        assert reader.read() == "old"
+    assert file.read_text() == "new"
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_an_error_or_nothing_written_leaves_the_old_content_and_nothing_else(tmp_path):
+    file = tmp_path / "file.txt"
+    file.write_text("old")
+    with pytest.raises(UnicodeEncodeError), replacing(file) as half:
+        half.write_text("half of the n\u00e9w", encoding="ascii")
+    with pytest.raises(FileNotFoundError), replacing(file):
+        pass
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]

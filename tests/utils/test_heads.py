@@ -5,7 +5,7 @@ import torch
 
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention
-from utils.heads import recorded_weights
+from utils.models import recorded_weights
 from utils.naive import NaiveMultiHeadAttention
 
 B, T, D, H = 3, 4, 12, 4

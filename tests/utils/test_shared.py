@@ -22,9 +22,6 @@ NOT_YET = {
     "utils.tiled.merge_attention",
     "utils.tiled.partial_attention",
     "utils.tiled.tiled_attention",
-    # Chapter 6 writes its own, and its claims compare the two.
-    "utils.positions.ALiBi",
-    "utils.positions.alibi_slopes",
     # The colours of the page, card and e-book, which tools read: all colours stand in one file.
     "utils.palette.LOGO",
     "utils.palette.OTHERS",

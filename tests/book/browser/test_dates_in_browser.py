@@ -16,7 +16,7 @@ import torch
 
 from chapters.live.figure import SHARED, STATIC, model_in_halves
 from tools.notebooks import ROOT, chapters
-from utils.heads import recorded_weights
+from utils.models import recorded_weights
 from utils.text import CharacterVocabulary
 
 MOST = 40  # characters that are read, and tokens that are written

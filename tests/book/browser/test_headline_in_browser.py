@@ -9,8 +9,8 @@ import torch
 from chapters.live.headline import live_headline
 from tools.notebooks import ROOT
 from utils.attention import MultiHeadAttention
-from utils.classifier import TextClassifier
 from utils.figures import draw_reading
+from utils.models import TextClassifier
 from utils.text import train_tokenizer
 
 CLASSES = ["business", "sport", "tech"]

@@ -12,8 +12,8 @@ from chapters.live.query import live_query
 from chapters.live.turn import live_turn
 from tools.problems import LEGIBLE, smallest_text
 from utils.attention import MultiHeadAttention
-from utils.classifier import TextClassifier
 from utils.figures import draw_reading
+from utils.models import TextClassifier
 
 PLANE = {"keys": torch.eye(2), "names": ["a", "</script>"], "dims": ["x", "y"]}
 PLANE["start"] = torch.ones(2)

@@ -3,12 +3,23 @@
 import pytest
 import torch
 
-from utils.attention import MultiHeadAttention
+from utils.attention import MultiHeadAttention, combine_masks
 from utils.cache import KeyValueCache
-from utils.positions import ALiBi, RotaryPositionalEncoding
+from utils.positions import RotaryPositionalEncoding
 
 B, T, D, H = 2, 9, 12, 3
-POSITIONS = {"none": None, "rotary": lambda: RotaryPositionalEncoding(4), "alibi": lambda: ALiBi(H)}
+
+
+class Near(torch.nn.Module):
+    """Positions that change the mask: the farther a key, the lower its score."""
+
+    def forward(self, q, k, mask, start=0):
+        queries = torch.arange(start, start + q.shape[2]).unsqueeze(-1)
+        bias = -0.1 * (queries - torch.arange(start + k.shape[2])).abs()[None, None].double()
+        return q, k, combine_masks(mask, bias)
+
+
+POSITIONS = {"none": None, "rotary": lambda: RotaryPositionalEncoding(4), "near": Near}
 
 
 def tokens(length=T):

@@ -18,11 +18,7 @@ from utils.attention import (
 from utils.cache import KeyValueCache
 from utils.fast import FastMultiHeadAttention
 from utils.naive import NaiveMultiHeadAttention
-from utils.positions import (
-    ALiBi,
-    RotaryPositionalEncoding,
-    SinusoidalPositionalEncoding,
-)
+from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
 from utils.tiled import merge_attention, partial_attention, tiled_attention
 
 B, T, D, H = 2, 3, 12, 3
@@ -68,14 +64,12 @@ def test_what_is_no_embedding_is_refused_by_name(what):
 @pytest.mark.parametrize("what", NO_MASK)
 def test_what_is_no_mask_is_refused_by_every_helper(what):
     (wrong, word), allowed = NO_MASK[what], torch.ones(T, T, dtype=torch.bool)
-    q = X.view(B, T, H, -1).transpose(1, 2)
     for call in (
         lambda: masked_softmax(torch.zeros(T, T), wrong),
         lambda: combine_masks(wrong, allowed),
         lambda: combine_masks(allowed, wrong),
         lambda: combine_masks(None, wrong),
         lambda: to_additive(wrong, torch.float32),
-        lambda: ALiBi(H)(q, q, wrong),
         *(lambda f=function: f(X, X, X, wrong) for function in FUNCTIONS),
         *(lambda f=layer: f(X, X, X, attn_mask=wrong) for layer in LAYERS),
         *(lambda f=layer: f(X, X, X, key_padding_mask=wrong) for layer in LAYERS),
@@ -227,13 +221,11 @@ REFUSED = {
     # Positions.
     "embed_dim": [lambda: SinusoidalPositionalEncoding(0)],
     "even": [lambda: RotaryPositionalEncoding(5), lambda: RotaryPositionalEncoding(0)],
-    "num_heads": [lambda: ALiBi(0)],
     "shape": [
         lambda: SinusoidalPositionalEncoding(8)(ONES[..., :1]),
         lambda: SinusoidalPositionalEncoding(8)(ONES[0, 0]),
         lambda: RotaryPositionalEncoding(4).rotate(ONES),
     ],
-    "heads": [lambda: ALiBi(2)(*torch.ones(2, 1, 3, 4, 5), None)],
 }
 
 

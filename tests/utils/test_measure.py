@@ -1,4 +1,4 @@
-"""The peak is that of the statement, not of what was there before, and failures are said.
+"""Calls take turns and are compared within a round; the peak is the statement's, no more.
 
 How much room a process takes is the system's choice. So the arithmetic is tested on files that
 stand for the system's, which is itself asked for an order of magnitude only.
@@ -6,16 +6,47 @@ stand for the system's, which is itself asked for an order of magnitude only.
 
 import math
 
+import pandas as pd
 import pytest
 import torch
 
-from utils import memory
-from utils.memory import peak_memory
+from utils import measure
+from utils.measure import in_turns, peak_memory, ratio
 
 LARGE = "large = b'x' * 2**28"  # 256 MiB
 
 
-@pytest.mark.skipif(not memory._COUNT_ANEW.exists(), reason="the system does not tell a peak")
+def test_every_call_is_warm_and_has_one_turn_in_each_round_in_another_order():
+    made = []
+    table = in_turns({name: lambda name=name: made.append(name) for name in "abc"}, rounds=4)
+    assert (list(table), len(table)) == (["a", "b", "c"], 4)
+    assert made[:3] == ["a", "b", "c"], "each is called once before"
+    turns = ["".join(made[3 * i :][:3]) for i in range(1, 5)]
+    assert all(sorted(turn) == ["a", "b", "c"] for turn in turns)
+    assert len(set(turns)) > 1
+
+
+def test_a_turn_gives_the_seconds_of_one_call():
+    now, lengths = [0.0], {"short": 0.25, "long": 2.0}
+
+    def wait(name):
+        now[0] += lengths[name]
+
+    calls = {name: lambda name=name: wait(name) for name in lengths}
+    repeat = {"short": 8, "long": 1}
+    table = in_turns(calls, rounds=2, repeat=repeat, clock=lambda: now[0])
+    assert table.to_dict("list") == {"short": [0.25] * 2, "long": [2.0] * 2}
+    assert now[0] == 2.25 + 2 * (8 * 0.25 + 2.0)
+
+
+def test_a_ratio_is_taken_within_each_round():
+    table = pd.DataFrame({"slow": [4.0, 9.0, 8.0], "fast": [2.0, 3.0, 1.0]})
+    assert ratio(table, "slow", "fast") == "3.0 (2.0 to 8.0)"
+    with pytest.raises(ValueError, match="at least one"):
+        in_turns({})
+
+
+@pytest.mark.skipif(not measure._COUNT_ANEW.exists(), reason="the system does not tell a peak")
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("setup", "statement", "least", "most"),  # MiB
@@ -41,16 +72,16 @@ def system(monkeypatch, tmp_path):
             events.append(("trimmed", keep, count_anew.exists()))
 
     status.write_text("Name:\tpython\nVmHWM:\t   9000 kB\nVmRSS:\t   1024 kB\nThreads:\t1\n")
-    monkeypatch.setattr(memory, "_STATUS", status)
-    monkeypatch.setattr(memory, "_COUNT_ANEW", count_anew)
-    monkeypatch.setattr(memory.ctypes, "CDLL", Library)
+    monkeypatch.setattr(measure, "_STATUS", status)
+    monkeypatch.setattr(measure, "_COUNT_ANEW", count_anew)
+    monkeypatch.setattr(measure.ctypes, "CDLL", Library)
     return status, count_anew, events
 
 
 def test_the_peak_is_counted_from_what_is_there_when_the_statement_begins(system):
     status, count_anew, events = system
     write = f"import pathlib; pathlib.Path({str(status)!r}).write_text"
-    found = memory._measure_here(
+    found = measure._measure_here(
         f"{write}('VmHWM: 900000 kB\\nVmRSS: 5120 kB\\n')",
         f"{write}('VmHWM: 15360 kB\\nVmRSS: 5200 kB\\n')",
         "cpu",
@@ -64,10 +95,10 @@ def test_another_system_is_no_hindrance(system, monkeypatch, tmp_path):
     def another(name):
         raise OSError
 
-    monkeypatch.setattr(memory.ctypes, "CDLL", another)
-    assert memory._measure_here("pass", "pass", "cpu") == (9000 - 1024) / 1024
-    monkeypatch.setattr(memory, "_COUNT_ANEW", tmp_path / "no" / "such" / "file")
-    assert math.isnan(memory._measure_here("pass", "pass", "cpu"))
+    monkeypatch.setattr(measure.ctypes, "CDLL", another)
+    assert measure._measure_here("pass", "pass", "cpu") == (9000 - 1024) / 1024
+    monkeypatch.setattr(measure, "_COUNT_ANEW", tmp_path / "no" / "such" / "file")
+    assert math.isnan(measure._measure_here("pass", "pass", "cpu"))
 
 
 @pytest.mark.processes
@@ -90,5 +121,5 @@ def test_on_a_gpu_the_allocator_is_asked(monkeypatch):
     monkeypatch.setattr(cuda, "reset_peak_memory_stats", lambda device: events.append("reset"))
     monkeypatch.setattr(cuda, "memory_allocated", lambda device: 3 * 2**20)
     monkeypatch.setattr(cuda, "max_memory_allocated", lambda device: 10 * 2**20)
-    assert memory._measure_here("events = []", "events.append(1)", "cuda") == 7.0
+    assert measure._measure_here("events = []", "events.append(1)", "cuda") == 7.0
     assert events == ["wait", "reset", "wait"]
