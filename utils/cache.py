@@ -67,20 +67,3 @@ class KeyValueCache:
         self.length = end
         keys, values = (room_[..., :end, :] for room_ in self._rooms)
         return keys, values
-
-    @property
-    def bytes_per_token(self) -> int:
-        """The bytes that one more token of one sequence takes; 0 before the first."""
-        return sum(r.element_size() * r[0].numel() // self.max_length for r in self._rooms)
-
-    def select(self, rows: Tensor) -> None:
-        """Keep these sequences, (B',) int64, in this order: a beam search drops and doubles some.
-
-        Raises
-        ------
-        ValueError
-            if nothing is stored yet
-        """
-        if not self._rooms:
-            raise ValueError("the cache is empty: there are no sequences to choose from.")
-        self._rooms = [room.index_select(0, rows) for room in self._rooms]

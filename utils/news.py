@@ -46,7 +46,6 @@ class Corpus:
     stand_in : function that gives the rows of each split of what stands in
     stand_in_name : str, one word
     stand_in_words : str, what a reader is told of it
-    columns : what ``text``, ``label`` and ``label_text`` are called in the folder and on the hub
 
     Attributes
     ----------
@@ -61,7 +60,6 @@ class Corpus:
     stand_in: Callable[[], dict[str, list[Row]]]
     stand_in_name: str
     stand_in_words: str
-    columns: tuple[str, str, str] = ("text", "label", "label_text")
     source: str | None = field(default=None, init=False)
 
     @property
@@ -142,10 +140,10 @@ class Corpus:
     def _checked(self, row: Any, where: str) -> Row:
         """Give the row's three columns, by our names, or raise ValueError."""
         if not isinstance(row, dict):
-            raise ValueError(f"{where}: expected an object with {', '.join(self.columns)}.")
-        if missing := [column for column in self.columns if column not in row]:
+            raise ValueError(f"{where}: expected an object with {', '.join(COLUMNS)}.")
+        if missing := [column for column in COLUMNS if column not in row]:
             raise ValueError(f"{where}: the column {missing[0]!r} is missing.")
-        text, label, label_text = (row[column] for column in self.columns)
+        text, label, label_text = (row[column] for column in COLUMNS)
         if not isinstance(text, str) or not text.strip():
             raise ValueError(f"{where}: the text is empty.")
         known = type(label) is int and label in range(len(self.classes))  # True is an int as well

@@ -216,9 +216,9 @@ def test_a_repeated_text_stays_once_and_in_the_test_split():
 
 
 def test_another_data_set_is_another_instance(tmp_path, monkeypatch):
-    names = {"columns": ("song", "kind", "bird"), "folder_variable": "BIRDS"}
-    birds = dataclasses.replace(NEWS, name="birds", classes=("owl", "wren"), **names)
-    rows = [{"song": f"song {i}", "kind": i, "bird": birds.classes[i]} for i in (1, 0, 1)]
+    names = {"name": "birds", "classes": ("owl", "wren"), "folder_variable": "BIRDS"}
+    birds = dataclasses.replace(NEWS, **names)
+    rows = [{"text": f"song {i}", "label": i, "label_text": names["classes"][i]} for i in (1, 0, 1)]
     for split in ("train", "test"):
         (tmp_path / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     monkeypatch.setenv("BIRDS", str(tmp_path))

@@ -106,3 +106,15 @@ def test_a_page_keeps_only_the_rules_and_scripts_that_it_needs():
     tag = '<script src="../_static/design-tabs.js?v=1"></script>'
     assert weight.lighter(tag) == ""
     assert "design-tabs.js" in weight.lighter(tag + '<div class="sd-tab-set"></div>')
+
+
+def test_a_picture_is_written_in_fewer_letters_and_shows_the_same():
+    sides = "98.77534 12.978517 \nL 101.4799 12.978517 \nL 101.4799 15.6 \nL 98.77534 15.6"
+    cell = f'<path d="M {sides} \nz\n"'
+    page = (
+        f'<p>1.23456</p><svg x="0.00123">\n <g transform="scale(0.015625)">\n  {cell}/></g></svg>'
+    )
+    assert tidy.tidy(page) == (
+        '<p>1.23456</p><svg x="0"><g transform="scale(0.015625)">'
+        '<path d="M98.78 12.98H101.48V15.6H98.78z"/></g></svg>'
+    )

@@ -50,22 +50,6 @@ def test_decoding_gives_the_causal_forward_pass_token_for_token(
     assert not torch.isclose(again[:, 5:], found[:, 5:]).all()
 
 
-def test_the_cache_takes_the_bytes_of_the_key_heads(make):
-    for num_kv_heads in (3, 1):
-        layer, cache = make(MultiHeadAttention, num_kv_heads=num_kv_heads), KeyValueCache(50)
-        assert cache.bytes_per_token == 0
-        layer.decode(tokens(), cache)
-        assert cache.bytes_per_token == 2 * num_kv_heads * (D // H) * 8
-
-
-def test_selected_sequences_go_on_as_if_they_had_been_alone(make):
-    layer, x, cache, rows = make(MultiHeadAttention), tokens(), KeyValueCache(T), [1, 1, 0]
-    layer.decode(x[:, : T - 1], cache)
-    cache.select(torch.tensor(rows))
-    found = layer.decode(x[rows, T - 1 :], cache)
-    torch.testing.assert_close(found, layer(x, x, x, is_causal=True)[0][rows, T - 1 :])
-
-
 def test_a_prompt_needs_no_mask_of_all_pairs(largest):
     layer, x = (
         MultiHeadAttention(D, H, positions=RotaryPositionalEncoding(4)),
@@ -95,8 +79,6 @@ def test_what_does_not_fit_is_refused_and_leaves_the_cache_as_it_was(make):
     layer.decode(tokens(1)[:1], cache)
     with pytest.raises(ValueError, match="at least one"):
         KeyValueCache(0)
-    with pytest.raises(ValueError, match="empty"):
-        KeyValueCache(3).select(torch.tensor([0]))
     for k, v in [((1, 2, 3, 4), (1, 2, 1, 4)), ((2, 3, 4), (2, 3, 4))]:
         with pytest.raises(ValueError, match="do not fit"):
             KeyValueCache(9).append(torch.zeros(k), torch.zeros(v))
