@@ -27,7 +27,10 @@ pytestmark = [pytest.mark.colab, pytest.mark.xdist_group("colab")]
 URL = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
 ADDRESS = f"git+{URL}.git"
-HERE = {ADDRESS: f"git+{ROOT.as_uri()}", f"{URL}/raw/main/": f"{ROOT.as_uri()}/"}
+HERE = {  # of a tag too, once there is one
+    rf"{re.escape(ADDRESS)}(?:@v[\d.]+)?": f"git+{ROOT.as_uri()}",
+    rf"{re.escape(URL)}/raw/(?:main|v[\d.]+)/": f"{ROOT.as_uri()}/",
+}
 FULL = os.environ.get("COLAB_FULL", "").split()
 OURS = ("utils", "chapters", "exercises")
 AWAY = f"""%pip uninstall --quiet --yes {PACKAGE}
@@ -78,7 +81,7 @@ def cells_of(path: Path) -> tuple[list, int]:
     cells = nbformat.read(path, as_version=4).cells
     (number,) = [n for n, cell in enumerate(cells) if ADDRESS in cell.source]
     for address, here in HERE.items():
-        cells[number].source = cells[number].source.replace(address, here)
+        cells[number].source = re.sub(address, here, cells[number].source)
     return cells, number
 
 
