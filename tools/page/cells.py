@@ -31,16 +31,19 @@ def title(source: str) -> str | None:
     return found[1] if found else None
 
 
-def as_shown(cell: dict[str, Any]) -> dict[str, Any]:
-    """Give the cell as MyST-NB should read it; only code cells change.
+def as_shown(cell: dict[str, Any], address: str = "") -> dict[str, Any]:
+    """Give the cell as MyST-NB should read it.
 
     Parameters
     ----------
     cell : dict, a cell of a notebook file
+    address : str, of the book; what a notebook has from there, for whoever opens it elsewhere, the
+        page has beside it
     """
-    if cell["cell_type"] != "code":
-        return cell
     source = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        source = re.sub(rf" · \[[^]]*\]\({re.escape(address)}notebooks/[^)]*\)", "", source)
+        return {**cell, "source": source.replace(f"({address}_static/", "(../book/_static/")}
     name = title(source)
     metadata = dict(cell["metadata"])
     tags = list(metadata.get("tags", []))
@@ -66,7 +69,7 @@ def _read(app: Sphinx, docname: str, source: list[str]) -> None:
     if not str(app.env.doc2path(docname)).endswith(".ipynb"):
         return
     notebook = json.loads(source[0])
-    notebook["cells"] = [as_shown(cell) for cell in notebook["cells"]]
+    notebook["cells"] = [as_shown(cell, app.config.html_baseurl) for cell in notebook["cells"]]
     source[0] = json.dumps(notebook)
 
 

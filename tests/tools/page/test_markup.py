@@ -27,6 +27,12 @@ def test_a_cells_tag_says_how_it_is_shown_and_its_first_line_how_its_fold_is_cal
         assert as_shown(other) == other
 
 
+def test_the_page_has_beside_it_what_a_notebook_has_from_the_web():
+    text = "[![Colab](https://a.b/_static/c.svg)](https://colab/n) · [On the web](https://a.b/notebooks/n)"
+    shown = as_shown({"cell_type": "markdown", "source": [text, "\n\nText."]}, "https://a.b/")
+    assert shown["source"] == "[![Colab](../book/_static/c.svg)](https://colab/n)\n\nText."
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "on_paper"),
     [
