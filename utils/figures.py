@@ -45,6 +45,7 @@ STYLE: dict[str, Any] = {
     "mathtext.fontset": "dejavusans",
     "svg.fonttype": "none",  # text stays text
     "figure.constrained_layout.use": True,
+    "axes.formatter.min_exponent": 99,  # 0.001, since the exponent of a power is too small to read
     "axes.prop_cycle": cycler(color=PALETTE),
     "grid.color": PALE,
     **dict.fromkeys(("axes.titlesize", "figure.titlesize"), 12),

@@ -232,6 +232,21 @@ def _style(app: Sphinx, pagename: str, template: str, context: dict[str, Any], *
         app.add_css_file("landing.css")
 
 
+def _root(app: Sphinx, exception: Exception | None) -> None:
+    """Have the root address say what is here, to those who share it, and lead to the page."""
+    if exception or app.builder.name != "html":
+        return
+    root = f"{app.config.root_doc}.html"
+    page = Path(app.outdir, root).read_text(encoding="utf-8")
+    metas = r'meta (?:property|name)="(?!viewport)[^>]*'
+    told = re.findall(rf'<(?:title>[^<]*</title|{metas}|link rel="canonical"[^>]*)>', page)
+    moved = (
+        f'<meta http-equiv="refresh" content="0; url={root}"><a href="{root}">Read the book.</a>'
+    )
+    head = "\n".join(['<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">', *told, moved])
+    Path(app.outdir, "index.html").write_text(f"{head}\n", encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Add the directive, and fill its places when pages are written."""
     app.add_node(Shown)
@@ -239,3 +254,4 @@ def setup(app: Sphinx) -> None:
     app.connect("env-get-outdated", _again)
     app.connect("doctree-resolved", _fill)
     app.connect("html-page-context", _style)
+    app.connect("build-finished", _root, priority=950)  # after the page has been tidied
