@@ -6,11 +6,15 @@ words: its type, its shape, what it does. Each section becomes a field with a li
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
 SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 NAMED = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.+)")
@@ -68,7 +72,25 @@ def _rewrite(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines:
     lines[:] = as_list(lines) if is_package else as_fields(lines)
 
 
+def _source(address: str, domain: str, info: dict[str, str]) -> str | None:
+    """Give the address of the lines in which a thing of ours stands."""
+    thing: Any = importlib.import_module(info["module"])
+    for name in info["fullname"].split("."):
+        thing = getattr(thing, name, None)
+    try:
+        lines, first = inspect.getsourcelines(inspect.unwrap(thing))
+    except (TypeError, OSError):  # a constant, or what Python makes by itself
+        return None
+    file = info["module"].replace(".", "/")
+    return f"{address}/blob/main/{file}.py#L{first}-L{first + len(lines) - 1}"
+
+
+def _offer_sources(app: Sphinx, config: Config) -> None:
+    config.linkcode_resolve = partial(_source, config.html_theme_options["repository_url"])
+
+
 def setup(app: Sphinx) -> None:
     """Rewrite docstrings as ``sphinx.ext.autodoc`` hands them over."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", _rewrite)
+    app.connect("config-inited", _offer_sources)

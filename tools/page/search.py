@@ -50,7 +50,6 @@ LEFT_OUT = (
     *(_classed(tag) + _classed("cell_input") for tag in ("tag_plot", "tag_proof")),
 )
 UNASKED = ("Sources",)  # sections that only list what the references have
-UNASKED_PAGES = ("book/api/checks",)  # what checks the exercises' answers explains nothing
 PLACES = "//section[@id] | //dl/dt[@id]"
 CODE = 0.5  # a word in code or a table counts half
 BLOCKS = ("p", "li", "td", "th", "pre", "dt", "dd", "figcaption", "div")
@@ -172,8 +171,7 @@ def index(pages: dict[str, list[Record]], folder: Path) -> None:
 def _write(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.name not in BUILDERS:
         return
-    names = app.env.found_docs.difference(UNASKED_PAGES)
-    addresses = [app.builder.get_target_uri(name) for name in names]
+    addresses = [app.builder.get_target_uri(name) for name in app.env.found_docs]
     files = {address: Path(app.outdir, address) for address in addresses}
     pages = {at: records(file.read_text(encoding="utf-8")) for at, file in files.items()}
     index(pages, Path(app.outdir, "pagefind"))
