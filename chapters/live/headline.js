@@ -69,7 +69,9 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
   const tokens = make("p", { className: "tokens", tabIndex: 0 }); // it scrolls, by keyboard too
   const told = set(make("p"), { role: "status" });
   const key = make("p", {
-    textContent: "Under each word: its weight, and what the answer's probability loses without it.",
+    textContent:
+      "Under each word: its weight, and what the answer's probability loses without it. " +
+      "Whatever a text is about, one of these classes is the answer.",
   });
   const { whole, body } = table("What the text is about", ["class", "probability"]);
   const rows = classes.map((name) => {

@@ -22,6 +22,8 @@ function turn(stage, { query, key, places, furthest }) {
     update,
   );
 
+  const told = set(make("p"), { role: "status" }); // beside the sliders, on a phone too
+  pane.append(told);
   const names = ["hand-q", "hand-k"];
   const legend = make("p", { className: "legend" });
   ["query", "key"].forEach((name, side) => {
@@ -88,8 +90,7 @@ function turn(stage, { query, key, places, furthest }) {
     body.append(make("tr", {}, head, here, range));
     return { here, range };
   });
-  const told = set(make("p"), { role: "status" });
-  stage.append(pane, make("div", {}, whole, told));
+  stage.append(pane, make("div", {}, whole));
 
   function update() {
     const [t, n] = [where.value, offset.value];
@@ -113,7 +114,8 @@ function turn(stage, { query, key, places, furthest }) {
       if (from.concat(to).every(Number.isFinite))
         set(arc, { d: `M0 0L${from}A20 20 0 0 ${Number(isAfter)} ${to}Z` });
     });
-    told.textContent = `Query at ${t}, key at ${t + n}.`;
+    const [rotated, , sum] = lines.map((product) => two(product(t, t + n)));
+    told.textContent = `Query at ${t}, key at ${t + n}: rotary ${rotated}, places added ${sum}.`;
   }
   update();
 }

@@ -260,6 +260,7 @@ function desk(stage, model, vocabulary, text) {
   }
   function show() {
     if (model.ids.length !== prompt.length + written.length) return; // still reading
+    if (written.at(-1) === END_OF_TEXT) return; // the table says how likely this end was
     next = nextTokens(model.scores, temperature.value, topP.value);
     if (writing && still.matches) return;
     whole.caption.textContent = `The next token, after ${vocabulary.name(model.ids.at(-1))}`;
