@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, FaultError, as_number, check, exercise, normal, require_parts
+from exercises.exercise import Case, Cases, as_number, check, exercise, normal, require_parts
 
 
 @exercise
@@ -27,16 +27,16 @@ def additive_scores() -> Cases:
         scores = torch.einsum("btsa,a->bts", (q + k).tanh(), w)
         mistakes = {
             "tanh is missing.": (q + k) @ w,
-            "these are dot products; add each query to each key, then tanh, then w.": (q.squeeze(2) @ k.squeeze(1).mT),
+            "these are dot products; add each query to each key, then tanh, then w.": q.squeeze(2) @ k.squeeze(1).mT,
             "tanh comes last; it belongs before the product with w.": ((q + k) @ w).tanh(),
             "tanh is taken of each part; add first.": (q.tanh() + k.tanh()) @ w,
             "it multiplies the two parts; add them.": (q * k).tanh() @ w,
             "w is missing: the D_head numbers are summed as they are.": (q + k).tanh().sum(-1),
             "the D_head numbers are averaged; sum them.": scores / D_head,
-            "only the last of the D_head numbers is left: a loop over them adds with +=, not =.": ((q + k).tanh()[..., -1] * w[-1]),
+            "only the last of the D_head numbers is left: a loop over them adds with +=, not =.": (q + k).tanh()[..., -1] * w[-1],
             "the D_head numbers are not summed; the scores are (B, T, S).": (q + k).tanh() * w,
             "these are weights; leave the softmax out.": scores.softmax(-1),
-            "the scores are divided by the root of D_head; leave that to the dot product.": (scores / D_head**0.5),
+            "the scores are divided by the root of D_head; leave that to the dot product.": scores / D_head**0.5,
             "the scores are transposed: a row is one query's.": scores.mT,
             "every sequence meets the keys of the first one.": _scores(q, k[:1], w),
         }
@@ -52,7 +52,7 @@ def additive_scores() -> Cases:
 
 
 @check
-def houses_in_town(predicted: Any) -> None:
+def houses_in_town(predicted: Any) -> dict[str, bool]:
     """Check two predictions: how many of 25 houses in a square a dot product finds.
 
     ``predicted`` is a pair of whole numbers, with keys (x, y) and with x * x + y * y beside them.
@@ -60,20 +60,15 @@ def houses_in_town(predicted: Any) -> None:
     require_parts(predicted, 2, "two numbers, (flat, lifted)")
     names = ("flat", "lifted")
     flat, lifted = (as_number(p, name, whole=True) for p, name in zip(predicted, names, strict=True))
-    if flat == lifted == 0:
-        raise FaultError("these are no predictions yet: some house always gets the most weight.")
-    if flat == 2:
-        raise FaultError("flat: a line has two ends, and a square has more corners.")
-    if flat == 16:
-        raise FaultError("flat: a house on an edge, between two corners, is never farther out than both.")
-    if flat == 25:
-        raise FaultError("flat: a house in the middle lies between others, whatever the direction is.")
-    if flat != 4:
-        raise FaultError(f"flat: {flat} is not it; count the houses that some direction prefers to all others.")
-    if lifted == 5:
-        raise FaultError("lifted: the one in the middle can be lowest, but so can any other, if the bowl is tilted.")
-    if lifted != 25:
-        raise FaultError(f"lifted: {lifted} is not it; on a bowl, which house lies between others?")
+    return {
+        "these are no predictions yet: some house always gets the most weight.": flat == lifted == 0,
+        "flat: a line has two ends, and a square has more corners.": flat == 2,
+        "flat: a house on an edge, between two corners, is never farther out than both.": flat == 16,
+        "flat: a house in the middle lies between others, whatever the direction is.": flat == 25,
+        f"flat: {flat} is not it; count the houses that some direction prefers to all others.": flat != 4,
+        "lifted: the one in the middle can be lowest, but so can any other, if the bowl is tilted.": lifted == 5,
+        f"lifted: {lifted} is not it; on a bowl, which house lies between others?": lifted != 25,
+    }
 
 
 def _scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:

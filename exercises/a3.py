@@ -4,11 +4,12 @@ Shapes: H heads, D_head numbers a head.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal
+from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, exercise, normal
 from exercises.mistakes import STRIDED
 
 H, D_HEAD = 3, 2
@@ -16,8 +17,8 @@ HEAD = 1  # the one that is cut out
 WIDER = 9  # D, where the heads are narrower than D / H
 
 
-@check
-def greedy_order(function: Code) -> None:
+@exercise
+def greedy_order() -> Cases:
     """Check ``function(cost, num_heads)``: the heads in the order in which they go.
 
     ``cost`` takes the heads that are out, as a list, and returns a number. The result names each
@@ -50,22 +51,21 @@ def greedy_order(function: Code) -> None:
         "these are places among the heads that are left; name the heads.": [rest.index(h) for rest, h in zip(left, right, strict=True)],
         "the last head is missing; it goes too, at whatever cost.": right[:-1],
     }
-    result = call(function, cost, len(alone))
-    if isinstance(result, Tensor):
-        result = result.tolist()
-    if not isinstance(result, list | tuple):
-        raise FaultError("your function should return one list, the heads in their order.")
-    if any(isinstance(entry, list | tuple) for entry in result):
-        raise FaultError("an entry is a list itself; return one list of heads, the last of yours.")
-    got = [as_number(h, "each entry", whole=True) for h in result]
-    if got == right:
-        return
-    for mistake, wrong in mistakes.items():
-        if got == wrong:
-            raise FaultError(mistake)
-    if len(set(got)) < len(got):
-        raise FaultError(f"{got} names a head twice; one that is out cannot go again.")
-    raise FaultError(f"the order is {got}; expected {right}.")
+
+    def ask(function: Code, *given: Any) -> list[Any]:
+        result = call(function, *given)
+        if isinstance(result, Tensor):
+            result = result.tolist()
+        if not isinstance(result, list | tuple):
+            raise FaultError("your function should return one list, the heads in their order.")
+        if any(isinstance(entry, list | tuple) for entry in result):
+            raise FaultError("an entry is a list itself; return one list of heads, the last of yours.")
+        got = [as_number(h, "each entry", whole=True) for h in result]
+        if len(set(got)) < len(got) and got not in mistakes.values():
+            raise FaultError(f"{got} names a head twice; one that is out cannot go again.")
+        return got
+
+    yield Case((cost, len(alone)), right, mistakes, form="the order is {got}; expected {right}.", ask=ask)
 
 
 @exercise
@@ -77,13 +77,13 @@ def cut_head() -> Cases:
     """
     own = torch.arange(H * D_HEAD) // D_HEAD == HEAD
     strided = torch.arange(H * D_HEAD) % H == HEAD
-    cut = {"rows": "its columns were cut; a head is rows of it.",
-           "columns": "its rows were cut; a head is columns of it."}  # fmt: skip
     # Square, so that rows and columns can be mixed up, and then with heads that are not D / H wide.
     for D in (H * D_HEAD, WIDER):
         q_weight, out_weight = normal(0)(H * D_HEAD, D), normal(1)(D, H * D_HEAD)
-        rights, names, wrong = [], ("the query's weight", "the last projection's weight"), dict[str, list[Tensor | None]]()
-        for i, (name, weight, axis) in enumerate(zip(names, (q_weight.T, out_weight), ("rows", "columns"), strict=True)):
+        names = "the query's weight", "the last projection's weight"
+        rights, wrong = [], dict[str, list[Tensor | None]]()
+        for i, (weight, axis, other) in enumerate([(q_weight.T, "rows", "columns"), (out_weight, "columns", "rows")]):
+            name = names[i]
             back = Tensor.t if axis == "rows" else torch.clone  # weight: heads on its last axis
             wide = torch.arange(H * D_HEAD) // (D // H) == HEAD
             mistakes = {
@@ -97,12 +97,10 @@ def cut_head() -> Cases:
                 f"{name} is transposed.": weight[:, ~own].T,
             }
             if D == H * D_HEAD:
-                mistakes[f"{name}: {cut[axis]}"] = weight[~own]
+                mistakes[f"{name}: its {other} were cut; a head is {axis} of it."] = weight[~own]
             else:
-                mistakes[
-                    f"{name}: a head here is not D / H numbers wide, as in a layer that was cut "
-                    f"before; there are num_heads heads in the {axis}."
-                ] = weight[:, ~wide]
+                said = "a head here is not D / H numbers wide, as in a layer that was cut before; there are num_heads heads in the"
+                mistakes[f"{name}: {said} {axis}."] = weight[:, ~wide]
             rights.append(back(weight[:, ~own]))
             for mistake, made in mistakes.items():
                 wrong.setdefault(mistake, [None, None])[i] = back(made)

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, check, compare, exercise, normal, require_parts
+from exercises.exercise import Case, Cases, Code, FaultError, call, check, exercise, normal, refuse, require_parts
 from exercises.mistakes import STRIDED, soft, strided, wrong_orders
 
 B, T, H, D_HEAD = 2, 4, 3, 2
@@ -33,52 +33,44 @@ def couriers(function: Code) -> None:
         return
     for h, weight in enumerate(weights):
         on_names = weight.gather(1, asked).mean(dim=0)  # (2,)
-        if on_names.min() > 0.3:
-            first, second = on_names.tolist()
-            raise FaultError(
-                f"head {h} hears both names, and gives them {first:.2f} and {second:.2f} of its "
-                "weight; let it hear one of them: six of the twelve rows of its w_q are zero."
-            )
-        if on_names.min() < 0.05 and on_names.max() < 0.3:
-            raise FaultError(
-                f"head {h} turns away from the name that it hears; the product of query and key "
-                "should be largest, not smallest, where the names agree."
-            )
-        if (most := weight.max(dim=-1).values.min().item()) < 0.9:
-            raise FaultError(
-                f"for one question the largest weight of head {h} is only {most:.2f}; make its scores larger, so that the softmax decides."
-            )
-    if torch.equal(*(weight.argmax(dim=-1) for weight in weights)):
-        raise FaultError("both heads go to the same guest; send one to each name.")
-    if (answer - wanted.roll(6, dims=-1)).square().mean().item() < 0.01:
-        raise FaultError("the cards arrive in the wrong order; the first name's card comes first.")
-    raise FaultError(
-        f"the error is {error:.2f}. Each head goes to one guest; see that w_v and w_o bring all six numbers of the card to their place."
-    )
+        first, second = on_names.tolist()
+        most = weight.max(dim=-1).values.min().item()
+        faults = {
+            f"head {h} hears both names, and gives them {first:.2f} and {second:.2f} of its weight; "
+            "let it hear one of them: six of the twelve rows of its w_q are zero.": min(first, second) > 0.3,
+            f"head {h} turns away from the name that it hears; the product of query and key should be largest, not smallest, "
+            "where the names agree.": min(first, second) < 0.05 and max(first, second) < 0.3,
+            f"for one question the largest weight of head {h} is only {most:.2f}; make its scores larger, "
+            "so that the softmax decides.": most < 0.9,
+        }
+        refuse(faults)
+    exchanged = (answer - wanted.roll(6, dims=-1)).square().mean().item() < 0.01
+    faults = {
+        "both heads go to the same guest; send one to each name.": torch.equal(*(weight.argmax(dim=-1) for weight in weights)),
+        "the cards arrive in the wrong order; the first name's card comes first.": exchanged,
+    }
+    refuse(faults)
+    more = "Each head goes to one guest; see that w_v and w_o bring all six numbers of the card to their place."
+    raise FaultError(f"the error is {error:.2f}. {more}")
 
 
-@check
-def contributions_of_heads(function: Code) -> None:
+@exercise
+def contributions_of_heads() -> Cases:
     """Check what each head adds to the output.
 
     ``function(outputs, w_o)`` takes a list of H tensors (B, T, D_head) and a matrix (D, D). It
     returns the contribution of each head, (H, B, T, D); their sum is the output without bias.
     """
-    outputs, w_o = list(normal(5)(H, B, T, D_HEAD)), normal(4)(D, D)
-    stacked = torch.stack(outputs)  # (H, B, T, D_head)
+    stacked, w_o = normal(5)(H, B, T, D_HEAD), normal(4)(D, D)
     blocks = w_o.view(H, 1, D_HEAD, D)
-    expected = stacked @ blocks  # (H, B, T, D)
+    right = stacked @ blocks  # (H, B, T, D)
     mistakes = {
-        "this is the sum over the heads; keep them apart, (H, B, T, D).": expected.sum(dim=0),
-        "the axis of the heads should come first, (H, B, T, D).": expected.transpose(0, 1),
+        "this is the sum over the heads; keep them apart, (H, B, T, D).": right.sum(dim=0),
+        "the axis of the heads should come first, (H, B, T, D).": right.transpose(0, 1),
         "head h takes columns of w_o; it should take rows.": stacked @ w_o.T.reshape(blocks.shape),
         STRIDED: stacked @ strided(w_o.T, H).mT.unsqueeze(1),
     } | wrong_orders(blocks, 0, lambda wrong: stacked @ wrong)
-    try:
-        got = call(function, list(outputs), w_o)
-    except FaultError as fault:
-        raise _counted_wrongly(function, fault) from None
-    compare(got, expected, "the tensor of contributions", mistakes)
+    yield Case((list(stacked), w_o), right, mistakes, "the tensor of contributions", ask=_contributions)
 
 
 @exercise
@@ -102,15 +94,16 @@ def least_error() -> Cases:
         yield Case((heads, cards), max(0, 1 - heads / cards), wrong, "what you return", form=form)
 
 
-def _counted_wrongly(function: Code, fault: FaultError) -> FaultError:
-    """Name the mistake of ``w_o.split(H)``: it runs only where H and D_head are the same number."""
+def _contributions(function: Code, outputs: list[Tensor], w_o: Tensor) -> Any:
     try:
-        call(function, [torch.ones(B, T, 2) for _ in range(2)], torch.ones(4, 4))
-    except FaultError:
-        return fault
-    return FaultError(
-        "w_o is cut into pieces of the wrong size. There are H pieces, and each has D_head rows: w_o.split(D_head), or w_o.chunk(H)."
-    )
+        return call(function, outputs, w_o)
+    except FaultError as fault:
+        try:  # w_o.split(H) runs only where H and D_head are the same number
+            call(function, [torch.ones(B, T, 2) for _ in range(2)], torch.ones(4, 4))
+        except FaultError:
+            raise fault from None
+        said = "w_o is cut into pieces of the wrong size. There are H pieces, and each has D_head rows: w_o.split(D_head), or w_o.chunk(H)."
+        raise FaultError(said) from None
 
 
 def _matrices(result: Any) -> tuple[list[tuple[Tensor, Tensor, Tensor]], Tensor]:

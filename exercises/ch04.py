@@ -5,13 +5,12 @@ Shapes: T tokens, H heads, D = H * D_head.
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise
+from exercises.exercise import Case, Cases, FaultError, Prediction, exercise, say
 from exercises.mistakes import WRONG_SPLITS, Split, join, split, unswapped, unswapped_join, wrong_orders
 
 
@@ -39,33 +38,30 @@ def split_heads() -> Cases:
             raise FaultError(f"for x of shape {shape}, {str(fault).rstrip('.')}. {more}") from fault
 
 
-ONE = math.log(16) / 16  # what one next token costs that is out of sight, of the sixteen
-PREDICTIONS = {
-    16 * ONE: "this is the loss without a look ahead.",
-    7 * ONE: "this is the loss of one layer. The second reads outputs of the first: what have those seen?",
-    7 / 2 * ONE: "a second layer does not halve the loss. Count again what is in sight.",
-    7 * 7 / 16 * ONE: "a token that is out of sight in both layers has no second chance; the shares do not multiply.",
-    15 * ONE: "you count the tokens in sight; those out of sight cost something.",
-    0.0: "one of the sixteen next tokens is not in the text at all.",
-}
-
-
-@check
-def two_layers(predicted: Any) -> None:
+@exercise
+def two_layers() -> Cases:
     """Check the loss of two layers with the wrong join: throws of 16 sides, T = 16, H = 4.
 
     What training reaches, 0.18 to 0.25, is right as well as what the count gives.
     """
-    loss = as_number(predicted, "the loss of two layers")
-    if 0.75 * ONE < loss < 1.45 * ONE:
-        return
-    mistaken = min(PREDICTIONS, key=lambda number: abs(number - loss))
-    if abs(loss - mistaken) < 0.006:  # two decimals tell 3 of 16 from 7/16 times 7/16
-        raise FaultError(PREDICTIONS[mistaken])
-    count = loss / ONE
-    if abs(count - 1) > 0.5 and 0 < count < 16 and abs(count - round(count)) < 0.04:
-        raise FaultError(f"this leaves {round(count)} of the sixteen next tokens out of sight. Count again.")
-    raise FaultError("of the sixteen next tokens, how many are still out of sight?")
+    one = math.log(16) / 16  # what one next token costs that is out of sight, of the sixteen
+
+    def other(loss: float) -> str:
+        count = loss / one
+        if abs(count - 1) > 0.5 and 0 < count < 16 and abs(count - round(count)) < 0.04:
+            return f"this leaves {round(count)} of the sixteen next tokens out of sight. Count again."
+        return "of the sixteen next tokens, how many are still out of sight?"
+
+    mistakes = {
+        16 * one: "this is the loss without a look ahead.",
+        7 * one: "this is the loss of one layer. The second reads outputs of the first: what have those seen?",
+        7 / 2 * one: "a second layer does not halve the loss. Count again what is in sight.",
+        7 * 7 / 16 * one: "a token that is out of sight in both layers has no second chance; the shares do not multiply.",
+        15 * one: "you count the tokens in sight; those out of sight cost something.",
+        0.0: "one of the sixteen next tokens is not in the text at all.",
+    }
+    near = 0.006  # two decimals tell 3 of 16 from 7/16 times 7/16
+    yield Prediction("the loss of two layers", (0.75 * one, 1.45 * one), mistakes, near, other)
 
 
 def _sees(T: int, H: int, cut: Split = split, glue: Callable[[Tensor], Tensor] = join) -> Tensor:
@@ -77,8 +73,8 @@ def _sees(T: int, H: int, cut: Split = split, glue: Callable[[Tensor], Tensor] =
     return seen.flatten(0, 1)[taken].amax(dim=1) > 0
 
 
-@check
-def causal_test(function: Code) -> None:
+@exercise
+def causal_test() -> Cases:
     """Check ``function(table)``, True where a table (T, T) is that of a right causal layer."""
     for T, H in ((16, 4), (6, 2)):
         right = _sees(T, H)
@@ -97,19 +93,10 @@ def causal_test(function: Code) -> None:
             "a layer passes your test whose output t sees only the first token and token t.": first,
             "a layer with a sliding window passes your test: output t sees only tokens t - 2 to t.": right.triu(-2),
         }
+        for t, j in torch.ones(T, T).nonzero().tolist():
+            way = "does not see" if j <= t else "sees"
+            table = right.clone()
+            table[t, j] = not table[t, j]
+            tables[f"a layer passes your test whose output {t} {way} token {j}; all else is right."] = table
         for said, table in tables.items():
-            _judge(function, table, table is right, said)
-        for t in range(T):
-            for j in range(T):
-                table = right.clone()
-                table[t, j] = not table[t, j]
-                way = "does not see" if j <= t else "sees"
-                _judge(function, table, False, f"a layer passes your test whose output {t} {way} token {j}; all else is right.")
-
-
-def _judge(function: Code, table: Tensor, is_right: bool, said: str) -> None:
-    got = call(function, table.clone())
-    if not isinstance(got, bool) and not (isinstance(got, Tensor) and got.shape == () and got.dtype == torch.bool):
-        raise FaultError(f"return True or False; got {type(got).__name__}.")
-    if bool(got) != is_right:
-        raise FaultError(said)
+            yield Case((table,), table is right, {said: table is not right}, alone=True, ask=say)

@@ -1,16 +1,13 @@
 """Checks of chapter 6: equivariance, the paper's rotation, ALiBi without a causal mask."""
 
-from typing import Any
-
-import numpy as np
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal
+from exercises.exercise import Case, Cases, Prediction, exercise, normal, say
 
 
-@check
-def is_equivariant(function: Code) -> None:
+@exercise
+def is_equivariant() -> Cases:
     """Check a test of permutation equivariance.
 
     ``function(tested)`` says, True or False, whether ``tested``, from (T, D) to (T, D), gives the
@@ -19,8 +16,7 @@ def is_equivariant(function: Code) -> None:
     cases = [
         (lambda x: 2 * x, True, "doubling every token is equivariant: its outputs move with the "
          "tokens. Compare with the old outputs in the new order."),
-        (_attend, True, "attention is equivariant, but for the last bits of a float: leave room "
-         "for rounding."),
+        (_attend, True, "attention is equivariant, but for the last bits of a float: leave room for rounding."),
         (lambda x: x + torch.arange(len(x)).unsqueeze(-1), False, "tokens with their positions "
          "added are not equivariant; you say they are."),
         (lambda x: _attend(x, -_gaps(x).abs()), False, "attention with ALiBi is not equivariant. "
@@ -37,11 +33,7 @@ def is_equivariant(function: Code) -> None:
     for tested, expected, said in cases:
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            got = call(function, tested)
-        if not isinstance(got, bool | np.bool_) and not (isinstance(got, Tensor) and got.numel() == 1):
-            raise FaultError(f"return True or False; got {type(got).__name__}.")
-        if bool(got) != expected:
-            raise FaultError(said)
+            yield Case((tested,), expected, {said: not expected}, alone=True, ask=say)
 
 
 @exercise
@@ -55,41 +47,38 @@ def rotate_neighbours() -> Cases:
     x, places = normal(7)(2, 3, 3, 8), torch.tensor([5, 2, 8])
     speeds = torch.arange(4) / 4
     expected = _turn(x, places, speeds)
+    halves = _by_columns(_turn(_by_columns(x, 2), places, speeds), 4)
     mistakes = {
         "nothing is rotated.": x,
         "the places are not used: the rows are rotated as if at 0, 1, 2.": _turn(x, torch.arange(3), speeds),
         "it is turned the wrong way.": _turn(x, -places, speeds),
-        "these are the pairs (i, i + D_head / 2), as in the chapter; here neighbours are a pair.": _in_halves(
-            _turn(_side_by_side(x), places, speeds)
-        ),
+        "these are the pairs (i, i + D_head / 2), as in the chapter; here neighbours are a pair.": halves,
         "the pairs are right, and joined they stand in another order than they came in: put each back "
-        "beside its neighbour, with stack and flatten.": _in_halves(expected),
+        "beside its neighbour, with stack and flatten.": _by_columns(expected, 4),
         "the exponent is 2i/D_head for pair i; you have i/D_head.": _turn(x, places, speeds / 2),
         "the exponent is negative: each pair turns more slowly than the one before it.": _turn(x, places, -speeds),
         "all pairs turn at one speed; each has its own frequency.": _turn(x, places, 0 * speeds),
         "places count from 0: the row at place t turns by t.": _turn(x, places + 1, speeds),
         "take the places as they are given; you count from the first of them.": _turn(x, places - places[0], speeds),
-        "the even numbers were overwritten before the odd ones were turned: turn both from the old ones.": _overwritten(x, places, speeds),
+        "the even numbers were overwritten before the odd ones were turned: turn both from the old ones.": _turn(
+            x, places, speeds, overwrite=True
+        ),
         "sine and cosine have changed places.": _turn(x, places, speeds, swap=True),
         "one sign is wrong: turned are first * cos - second * sin and second * cos + first * sin.": _turn(x, places, speeds, sign=-1),
     }
     yield Case((x, places), expected, mistakes, "the rotated tensor", atol=2e-3)
 
 
-@check
-def both_ways(predicted: Any) -> None:
+@exercise
+def both_ways() -> Cases:
     """Check the share that ALiBi gets right where it looks both ways and is asked everywhere."""
-    share = as_number(predicted, "the share of right answers")
-    if not 0 <= share <= 1:  # NaN is neither more nor less than anything
-        raise FaultError("a share of right answers is a number from 0 to 1.")
-    if abs(share - 0.5) > 0.03:
-        said = {
-            1.0: "the nearer word no longer came last: it may stand on either side. How would the layer know on which?",
-            0.75: "does it guess only where it stands before both words? Read a text backwards: where does it stand then?",
-            0.0: "a layer that is wrong more often than right knows something too: turn its answers round.",
-        }
-        near = min(said, key=lambda number: abs(number - share))
-        raise FaultError(said[near])
+    mistakes = {
+        1.0: "the nearer word no longer came last: it may stand on either side. How would the layer know on which?",
+        0.75: "does it guess only where it stands before both words? Read a text backwards: where does it stand then?",
+        0.0: "a layer that is wrong more often than right knows something too: turn its answers round.",
+    }
+    limits = 0, 1, "a share of right answers is a number from 0 to 1."
+    yield Prediction("the share of right answers", (0.47, 0.53), mistakes, limits=limits)
 
 
 def _attend(x: Tensor, bias: Tensor | float = 0.0) -> Tensor:
@@ -103,28 +92,15 @@ def _gaps(x: Tensor) -> Tensor:
     return places.unsqueeze(-1) - places
 
 
-def _turn(x: Tensor, places: Tensor, exponents: Tensor, sign: int = 1, swap: bool = False) -> Tensor:
+def _turn(x: Tensor, places: Tensor, exponents: Tensor, sign: int = 1, swap: bool = False, overwrite: bool = False) -> Tensor:
     """Rotate neighbours in (..., T, D_head), with an exponent for each pair and mistakes on demand."""
     angles = places.unsqueeze(-1) * 10_000.0**-exponents  # (T, D_head / 2)
-    cos, sin = angles.cos(), angles.sin()
-    if swap:
-        cos, sin = sin, cos
+    cos, sin = (angles.sin(), angles.cos()) if swap else (angles.cos(), angles.sin())
     first, second = x[..., 0::2], x[..., 1::2]
-    return torch.stack([first * cos - second * sin, second * sign * cos + first * sin], dim=-1).flatten(-2)
+    turned = first * cos - second * sin
+    return torch.stack([turned, second * sign * cos + (turned if overwrite else first) * sin], dim=-1).flatten(-2)
 
 
-def _overwritten(x: Tensor, places: Tensor, exponents: Tensor) -> Tensor:
-    """Rotate neighbours in place: the second number of a pair meets the first as already turned."""
-    angles = places.unsqueeze(-1) * 10_000.0**-exponents  # (T, D_head / 2)
-    first = x[..., 0::2] * angles.cos() - x[..., 1::2] * angles.sin()
-    return torch.stack([first, x[..., 1::2] * angles.cos() + first * angles.sin()], dim=-1).flatten(-2)
-
-
-def _in_halves(x: Tensor) -> Tensor:
-    """Put the even numbers of each row in front of the odd ones."""
-    return torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1)
-
-
-def _side_by_side(x: Tensor) -> Tensor:
-    """Undo that: numbers i and i + D_head / 2 become neighbours."""
-    return torch.stack(x.chunk(2, dim=-1), dim=-1).flatten(-2)
+def _by_columns(x: Tensor, rows: int) -> Tensor:
+    """Write each row of x into so many rows, and read them by columns: 2 make neighbours of two halves, D_head / 2 undo it."""
+    return x.unflatten(-1, (rows, -1)).mT.flatten(-2)

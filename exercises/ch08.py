@@ -3,12 +3,10 @@
 Shapes: S tokens, H heads.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, FaultError, as_number, check, exercise, hint, normal
+from exercises.exercise import Case, Cases, Prediction, exercise, hint, normal
 
 S, H, D_HEAD = 6, 3, 2
 KEEP_AXIS = "A sum over the tokens is (H,); with keepdim=True it is (H, 1), and divides (H, S) row by row."
@@ -30,10 +28,11 @@ def without_word() -> Cases:
         return torch.einsum("hs,hsd->hd", a, values)
 
     kept, removed = weights * ~gone, weights * gone
+    again = weights.masked_fill(gone, -torch.inf).softmax(-1)
     left = kept.sum(dim=-1, keepdim=True)  # (H, 1)
     whole = mix(weights)
-    added = [(whole - mix(weights * one)) / (1 - (weights * one).sum(-1, keepdim=True))
-             for one in torch.eye(S)[gone]]  # fmt: skip
+    alone = [weights * one for one in torch.eye(S)[gone]]
+    added = [(whole - mix(one)) / (1 - one.sum(-1, keepdim=True)) for one in alone]
     stale = whole  # the formula of one token, again and again, with the weights as they were
     for a, v in zip(weights.T[gone], values.transpose(0, 1)[gone], strict=True):
         stale = (stale - a[:, None] * v) / (1 - a[:, None])
@@ -48,11 +47,9 @@ def without_word() -> Cases:
         "the heads' sums are added up; each has its own.": mix(kept) / left.sum(),
         "weights are rescaled over the heads; they sum to one over the tokens.": mix(kept / kept.sum(dim=0, keepdim=True).clamp(min=1e-9)),
         "this is the plain mean of the values that stay; the weights are missing.": mix((~gone / (~gone).sum()).expand(H, S)),
-        "a second softmax was taken; the weights that stay need only be divided by their sum.": mix(
-            weights.masked_fill(gone, -torch.inf).softmax(-1)
-        ),
+        "a second softmax was taken; the weights that stay need only be divided by their sum.": mix(again),
         "a second softmax was taken, and it gives the weights that are 0 a share again; divide what stays by its sum.": mix(
-            (weights * ~gone).softmax(-1)
+            kept.softmax(-1)
         ),
         "each token was left out alone; their changes do not add up.": whole + sum(one - whole for one in added),
         "the formula was used token by token with the old a_j; after each step the other weights "
@@ -63,18 +60,14 @@ def without_word() -> Cases:
         yield Case((weights, values, gone), mix(kept) / left, mistakes, "the result", kept=UNCHANGED)
 
 
-@check
-def nothing_learnt(predicted: Any) -> None:
+@exercise
+def nothing_learnt() -> Cases:
     """Check what Kendall's τ becomes where the scores of untrained models are four times as large."""
-    tau = as_number(predicted, "your number")
-    if not -1 <= tau <= 1:  # NaN is neither more nor less than anything
-        raise FaultError("τ is a number from -1 to 1.")
-    if abs(tau - 0.68) > 0.1:
-        said = {
-            -0.5: "that would mean that heavier tokens have smaller effects. What does a token change that gets no weight at all?",
-            0.0: "nothing was learnt, but the weight is a factor of the effect all the same, and now a very uneven one.",
-            0.35: "the models come near this with their scores as they are. The 4 makes the weights more uneven still.",
-            0.5: "the trained models have this. How uneven are their weights, and how uneven are these?",
-            0.9: "right in the main, but a little too much: the second factor is not the same for all tokens.",
-        }
-        raise FaultError(said[min(said, key=lambda number: abs(number - tau))])
+    mistakes = {
+        -0.5: "that would mean that heavier tokens have smaller effects. What does a token change that gets no weight at all?",
+        0.0: "nothing was learnt, but the weight is a factor of the effect all the same, and now a very uneven one.",
+        0.35: "the models come near this with their scores as they are. The 4 makes the weights more uneven still.",
+        0.5: "the trained models have this. How uneven are their weights, and how uneven are these?",
+        0.9: "right in the main, but a little too much: the second factor is not the same for all tokens.",
+    }
+    yield Prediction("your number", (0.58, 0.785), mistakes, limits=(-1, 1, "τ is a number from -1 to 1."))

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, compare, exercise, work
+from exercises.exercise import Case, Cases, FaultError, Prediction, exercise, work
 from exercises.mistakes import NO_BIAS, STRIDED, split, strided, wrong_orders
 
 B, H, T, S, D_HEAD, D = 2, 3, 2, 7, 4, 10  # D is not H * D_HEAD here
@@ -26,7 +26,9 @@ def absorbed_values() -> Cases:
     weights = torch.randn(B, H, T, S, generator=random).softmax(dim=-1)
     weights = weights * (torch.rand(B, H, T, S, generator=random) < 0.7) / 0.7
     draw = partial(torch.randn, generator=random)
-    tokens, weight, values, stripes = _tokens_and_heads(draw)
+    tokens, weight = draw(B, S, D), draw(H * D_HEAD, D)
+    projected = tokens @ weight.T  # (B, S, H * D_head)
+    values, stripes = split(projected, H), strided(projected, H)
     bias = draw(H * D_HEAD)
     mixed, sums = weights @ values, weights.sum(-1, keepdim=True)  # (B, H, T, D_head)
     shift = bias.view(H, 1, D_HEAD)
@@ -46,8 +48,8 @@ def absorbed_values() -> Cases:
         yield Case((weights, tokens, weight, bias), right, mistakes, "the result", atol=1e-4)
 
 
-@check
-def row_asked_for(function: Code) -> None:
+@exercise
+def row_asked_for() -> Cases:
     """Check ``function(layer, x)``: the last row of self-attention, without the other rows.
 
     ``layer`` is an ``nn.MultiheadAttention``, batch first, and ``x`` (B, T, D). The result is the
@@ -77,33 +79,26 @@ def row_asked_for(function: Code) -> None:
     layer.register_forward_pre_hook(note, with_kwargs=True)
     # One query and one output, keys and values for all tokens, and one row of both products.
     enough = rows * (2 * width**2 + 2 * length * width**2 + 2 * length * width)
-    with torch.no_grad():
-        inputs, waste = (layer, x), "more rows were computed"
-        try:
-            with work(enough, waste):
-                got = call(function, *inputs)
-                compare(got, every[:, -1], "the result", mistakes, atol=1e-4)
-        except FaultError as fault:
-            if any(flat):
-                said = "the query has lost a dimension: x[:, -1] is (B, D), x[:, -1:] (B, 1, D)."
-                raise FaultError(said) from fault
-            raise
+    try:
+        with torch.no_grad(), work(enough, "more rows were computed"):
+            yield Case((layer, x), every[:, -1], mistakes, "the result", atol=1e-4)
+    except FaultError as fault:
+        if any(flat):
+            raise FaultError("the query has lost a dimension: x[:, -1] is (B, D), x[:, -1:] (B, 1, D).") from fault
+        raise
     if any(asked):
         raise FaultError("the row is right, but the weights were asked for: need_weights=False.")
 
 
-@check
-def queries_absorbed(predicted: Any) -> None:
+@exercise
+def queries_absorbed() -> Cases:
     """Check up to how many queries absorption needs fewer multiply-adds: S = 512, D = 64, H = 8.
 
     The number at which both orders need as many, 8.98, is right as well as the 8 below it.
     """
     S, D, H = 512, 64, 8
     equal = S * D / (D + S * (H - 1))
-    n = as_number(predicted, "the number of queries")
-    if equal - 1 < n < equal + 0.01:
-        return
-    known = {
+    mistakes = {
         S: "with all 512 queries absorption is the dearer order: scores and mixtures grow with n times D times H.",
         D: "an absorbed query meets all D numbers of a token in each head: n S D H for the scores alone.",
         S * D / (D + S * H): "a projected query meets the keys as well: 2 n S D belong to the first order.",
@@ -112,15 +107,9 @@ def queries_absorbed(predicted: Any) -> None:
         9: "with nine queries absorption needs more; up to how many does it need less?",
         1: "one query is not all: with two it still needs fewer.",
     }
-    nearest = min(known, key=lambda number: abs(number - n))
-    if abs(nearest - n) < 0.15:
-        raise FaultError(known[nearest])
-    side = "fewer" if n < equal else "more"
-    raise FaultError(f"with {n:g} queries absorption needs {side} multiply-adds. Write both counts, and set them equal.")
 
+    def other(n: float) -> str:
+        side = "fewer" if n < equal else "more"
+        return f"with {n:g} queries absorption needs {side} multiply-adds. Write both counts, and set them equal."
 
-def _tokens_and_heads(draw: Code) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Give tokens (B, S, D), a weight, its heads (B, H, S, D_head), and heads cut wrongly."""
-    tokens, weight = draw(B, S, D), draw(H * D_HEAD, D)
-    projected = tokens @ weight.T  # (B, S, H * D_head)
-    return tokens, weight, split(projected, H), strided(projected, H)
+    yield Prediction("the number of queries", (equal - 1, equal + 0.01), mistakes, 0.15, other)

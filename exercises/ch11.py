@@ -4,14 +4,13 @@ Shapes: rows queries and n keys in a tile; n parts, T queries.
 """
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from exercises.exercise import Code, FaultError, call, check, compare, normal, require_parts
+from exercises.exercise import Case, Cases, Code, FaultError, Wrong, call, equal, exercise, normal, require_parts
 from exercises.mistakes import NO_MASK, turned, wrong_scales
 
 State = tuple[Tensor, Tensor, Tensor]  # top, total and mixed
@@ -22,11 +21,10 @@ FILLED = (
 )
 TURNED = "rescaled the wrong way round; the factor is exp(old top - new top), at most 1."
 OVERFLOW = "with log-sums of about 200 the exponential overflows; measure from the largest."
-EARLY = "the largest score is taken before the mask; a blocked score may be the largest. Block first."
 
 
-@check
-def one_tile(function: Code) -> None:
+@exercise
+def one_tile() -> Cases:
     """Check ``function(state, q, k, v, mask)``: some queries read one tile of keys and values.
 
     ``state`` is (top, total, mixed), of shapes (rows, 1), (rows, 1) and (rows, D_value); q is
@@ -40,45 +38,45 @@ def one_tile(function: Code) -> None:
         mixed = torch.zeros(3, 2) if start else torch.randn(3, 2, generator=generator)
         mask = torch.rand(3, n, generator=generator) < 0.6
         mask[0], mask[1] = False, True  # one query sees nothing in this tile, one sees all
-        result = call(function, (top.clone(), total.clone(), mixed.clone()), q, k, v, mask)
-        require_parts(result, 3, "three tensors: top, total and mixed")
-        _refuse_finite_fill(result, n, start)
         products, read = q @ k.T, partial(_tile, (top, total, mixed), v, mask=mask)
         right, early = read(products / 2), read(products / 2, ranked=products / 2)
-        if all(_same(got, wrong) for got, wrong in zip(result, early, strict=True)):
-            raise FaultError(EARLY)
-        faults = wrong_scales(products, 4, read) | {
+        down, up = (top - right[0]).exp(), (right[0] - top).exp()
+        counted, added = right[1] - total * down, right[2] - mixed * down
+        scores = (products / 2).masked_fill(~mask, -math.inf)
+        largest = scores.amax(dim=-1, keepdim=True)
+        wrong: Wrong = wrong_scales(products, 4, read) | {
             NO_MASK: read(products / 2, mask=mask | True),
             turned("allowed"): read(products / 2, mask=~mask),
+            "the largest score is taken before the mask; a blocked score may be the largest. Block first.": early,
+            "top is the old one; the tile may hold a larger score.": (top, None, None),
+            "the old top is forgotten; keep it where it is larger than the tile's.": (largest, None, None),
+            "one largest score serves all; each query needs its own.": (top.maximum(scores.max()), None, None),
+            "the total so far is not rescaled to the new top.": (None, total + counted, None),
+            "the total so far is missing.": (None, counted, None),
+            f"the total so far is {TURNED}": (None, total * up + counted, None),
+            "what was mixed before is not rescaled to the new top.": (None, None, mixed + added),
+            "what was mixed before is missing.": (None, None, added),
+            f"what was mixed before is {TURNED}": (None, None, mixed * up + added),
+            "mixed is divided by the total already; that comes last.": (None, None, right[2] / right[1]),
         }
-        down = (top - right[0]).exp()
-        counted, added = right[1] - total * down, right[2] - mixed * down
-        scores, up = (products / 2).masked_fill(~mask, -math.inf), (right[0] - top).exp()
-        largest = scores.amax(dim=-1, keepdim=True)
-        of_top = {
-            "top is the old one; the tile may hold a larger score.": top,
-            "the old top is forgotten; keep it where it is larger than the tile's.": largest,
-            "one largest score serves all; each query needs its own.": top.maximum(scores.max()),
-        }
-        of_total = {
-            "the total so far is not rescaled to the new top.": total + counted,
-            "the total so far is missing.": counted,
-            f"the total so far is {TURNED}": total * up + counted,
-        }
-        of_mixed = {
-            "what was mixed before is not rescaled to the new top.": mixed + added,
-            "what was mixed before is missing.": added,
-            f"what was mixed before is {TURNED}": mixed * up + added,
-            "mixed is divided by the total already; that comes last.": right[2] / right[1],
-        }
-        names = {"top": of_top, "total": of_total, "mixed": of_mixed}
-        for i, (name, own) in enumerate(names.items()):
-            mistakes = {said: wrong[i] for said, wrong in faults.items()} | own
-            compare(result[i], right[i], f"the new {name}", mistakes)
+        given, what = ((top, total, mixed), q, k, v, mask), ("the new top", "the new total", "the new mixed")
+        yield Case(given, right, wrong, what, ask=_new_state)
 
 
-@check
-def merged_parts(function: Code) -> None:
+def _new_state(function: Code, state: State, q: Tensor, k: Tensor, *rest: Tensor) -> Any:
+    """Name the fill that shows itself only where the first query sees nothing of its first tile."""
+    at_start = state[0][0].item() == LOWEST
+    result = call(function, state, q, k, *rest)
+    require_parts(result, 3, "three tensors: top, total and mixed")
+    if at_start and all(isinstance(x, Tensor) and x.shape[:1] == (3,) for x in result):
+        top, total = (x[0].flatten()[0].item() for x in result[:2])
+        if top < -1000 and abs(total - len(k)) < 1e-3:
+            raise FaultError(FILLED)
+    return result
+
+
+@exercise
+def merged_parts() -> Cases:
     """Check ``function(outputs, log_sums)``: attention in n parts becomes the attention over all.
 
     ``outputs``: (n, T, D_value); ``log_sums``: (n, T, 1), -inf where a query saw nothing in a part,
@@ -88,19 +86,11 @@ def merged_parts(function: Code) -> None:
         draw = normal(n)
         outputs, log_sums = draw(n, 5, 3), draw(n, 5, 1) + shift
         log_sums[0, 1] = -math.inf
-        result = call(function, outputs.clone(), log_sums.clone())
-        require_parts(result, 2, "two tensors: the output and its log-sum-exp")
-        whole = log_sums.logsumexp(dim=0)
-        if shift and not all(isinstance(x, Tensor) and x.isfinite().all() for x in result):
-            raise FaultError(OVERFLOW)
-        mix = partial(_mix, outputs)
-        of_logs = log_sums / log_sums.sum(dim=0), log_sums, log_sums.log_softmax(dim=0)
-        if any(_same(result[0], mix(share)) for share in of_logs):
-            raise FaultError("the shares are those of the log-sums; take their exponentials.")
+        whole, mix = log_sums.logsumexp(dim=0), partial(_mix, outputs)
         measured, first = (log_sums - log_sums.amax(dim=0)).exp(), log_sums[:2].softmax(dim=0)
         at_once = log_sums.flatten().softmax(dim=0).view_as(log_sums)
         by_axis = [mix(log_sums.softmax(dim=i)) for i in range(3)]
-        mistakes = {
+        of_output = {
             "this is the plain mean of the parts; a part counts by its sum.": outputs.mean(dim=0),
             "the parts are added as they are; each counts by its share of the sum.": outputs.sum(0),
             "weighed by the exponentials, but not divided by their sum.": mix(log_sums.exp()),
@@ -112,33 +102,32 @@ def merged_parts(function: Code) -> None:
             "only the first two parts are merged.": _mix(outputs[:2], first),
             "only the part with the largest sum is left.": mix((measured == 1).float()),
         }
-        compare(result[0], by_axis[0], "the output", mistakes)
-        mistakes = {
+        of_log_sum = {
             "the log-sums are added; their exponentials add up.": log_sums.sum(dim=0),
             "this is the largest log-sum; the other parts count as well.": log_sums.amax(dim=0),
             "this is the sum; its logarithm is missing.": whole.exp(),
             "the largest log-sum was taken off and is not added back.": whole - log_sums.amax(0),
             "the log-sum-exp has lost its last dimension: (T, 1).": whole.squeeze(-1),
         }
-        compare(result[1], whole, "the log-sum-exp", mistakes)
+        wrong: Wrong = {said: (made, None) for said, made in of_output.items()}
+        wrong |= {said: (None, made) for said, made in of_log_sum.items()}
+        yield Case((outputs, log_sums), (by_axis[0], whole), wrong, ("the output", "the log-sum-exp"), ask=_merged)
 
 
-def _refuse_finite_fill(result: Sequence[Any], n: int, start: bool) -> None:
-    """Name the fill that shows itself only where the first query sees nothing of its first tile."""
-    if not start or not all(isinstance(x, Tensor) and x.shape[:1] == (3,) for x in result):
-        return
-    top, total = (x[0].flatten()[0].item() for x in result[:2])
-    if top < -1000 and abs(total - n) < 1e-3:
-        raise FaultError(FILLED)
+def _merged(function: Code, outputs: Tensor, log_sums: Tensor) -> Any:
+    mix, largest = partial(_mix, outputs.clone()), log_sums.max()
+    of_logs = [mix(share) for share in (log_sums / log_sums.sum(dim=0), log_sums, log_sums.log_softmax(dim=0))]
+    result = call(function, outputs, log_sums)
+    require_parts(result, 2, "two tensors: the output and its log-sum-exp")
+    if largest > 100 and not all(isinstance(x, Tensor) and x.isfinite().all() for x in result):
+        raise FaultError(OVERFLOW)
+    if any(equal(result[0], wrong) for wrong in of_logs):
+        raise FaultError("the shares are those of the log-sums; take their exponentials.")
+    return result
 
 
 def _mix(outputs: Tensor, shares: Tensor) -> Tensor:
     return (shares * outputs).sum(dim=0)
-
-
-def _same(got: Any, wrong: Tensor) -> bool:
-    """Say whether a part of the state is the one that a mistake gives."""
-    return isinstance(got, Tensor) and got.shape == wrong.shape and torch.allclose(got.double(), wrong.double(), atol=1e-5, equal_nan=True)
 
 
 def _read_so_far(scores: Tensor, start: bool) -> tuple[Tensor, Tensor]:

@@ -6,8 +6,9 @@ Shapes: B texts, T queries, S tokens in the cache, H heads.
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, compare, exercise, normal
+from exercises.exercise import Case, Cases, Code, FaultError, Prediction, as_number, call, exercise, normal
 from exercises.mistakes import NO_MASK, SWAPPED, ZEROED, soft, turned, wrong_attention
 
 
@@ -39,13 +40,13 @@ def cached_steps() -> Cases:
         mistakes = {
             "the mask counts from the top left, as is_causal=True does, so that new token 0 sees "
             "key 0 alone; it stands at place S, and sees S + 1 keys.": soft(scores, top_left) @ values,
-            "a new token sees those after it; among themselves they need the causal mask.": (scores.softmax(-1) @ values),
-            "a new token sees the one after it too: new token 0 sees S + 1 keys.": (soft(scores, late) @ values),
+            "a new token sees those after it; among themselves they need the causal mask.": scores.softmax(-1) @ values,
+            "a new token sees the one after it too: new token 0 sees S + 1 keys.": soft(scores, late) @ values,
             "only the old tokens are seen: append first.": soft(q @ old_k.mT / D_head**0.5) @ old_v,
             turned("allowed"): soft(scores, ~allowed) @ values,
-            "a new token does not see itself: new token 0 sees S + 1 keys, its own too.": (soft(scores, shy).nan_to_num() @ values),
-            "the mask is added to the scores; PyTorch's kernel blocks by one of bools.": (soft(scores + allowed.float()) @ values),
-            "the mask is multiplied into the scores: a score of 0 is no block.": (soft(scores * allowed) @ values),
+            "a new token does not see itself: new token 0 sees S + 1 keys, its own too.": soft(scores, shy).nan_to_num() @ values,
+            "the mask is added to the scores; PyTorch's kernel blocks by one of bools.": soft(scores + allowed.float()) @ values,
+            "the mask is multiplied into the scores: a score of 0 is no block.": soft(scores * allowed) @ values,
         }
         shared = wrong_attention(q, keys, values, allowed)
         mistakes |= {said: made for said, made in shared.items() if said not in (NO_MASK, ZEROED)}  # said above already
@@ -56,16 +57,12 @@ def cached_steps() -> Cases:
         yield Case(given, right, wrong, what, parts, order=(1, 2, 0))
 
 
-@check
-def cache_as_large(predicted: Any) -> None:
+@exercise
+def cache_as_large() -> Cases:
     """Check after how many tokens the cache has as many numbers as the weights: 12 D^2 to 2 D each.
 
     D is 1,024; a block has 4 D^2 weights for attention and 8 D^2 for its feed-forward network.
     """
-    tokens = as_number(predicted, "the number of tokens")
-    right = 6 * 1024
-    if abs(tokens - right) <= 1:
-        return
     mistakes = {
         2 * 1024: "this leaves out the feed-forward network: it has 8 D^2 weights more.",
         4 * 1024: "these are the weights of the feed-forward network alone; attention has 4 D^2.",
@@ -73,14 +70,12 @@ def cache_as_large(predicted: Any) -> None:
         24 * 1024: "bytes for weights, numbers for the cache? Both have four bytes a number.",
         3 * 1024: "a token keeps a key and a value of D numbers each, 2 D, and not 4 D.",
     }
-    for wrong, said in mistakes.items():
-        if abs(tokens - wrong) <= 1:
-            raise FaultError(said)
-    raise FaultError("per layer: 4 D^2 weights of attention and those of the feed-forward network; how many numbers does a token keep?")
+    other = "per layer: 4 D^2 weights of attention and those of the feed-forward network; how many numbers does a token keep?"
+    yield Prediction("the number of tokens", (6 * 1024 - 1.5, 6 * 1024 + 1.5), mistakes, 1.5, other)
 
 
-@check
-def accepted_tokens(function: Code) -> None:
+@exercise
+def accepted_tokens() -> Cases:
     """Check ``function(guesses, answers)``: what one pass over k guesses writes.
 
     ``guesses`` (k,) were given to the model after the text so far, ``answers`` (k + 1,) is its
@@ -101,25 +96,28 @@ def accepted_tokens(function: Code) -> None:
         n = int(same.long().cumprod(0).sum())
         late = int((guesses == answers[1:]).long().cumprod(0).sum())
         mistakes = {
-            "stop at the first wrong guess: a later one was made after a wrong text.": (answers[: int(same.sum()) + 1]),
-            "only the right ones of all guesses are kept; stop at the first wrong one.": (torch.cat([guesses[same], answers[-1:]])),
-            "the model's own answer is missing: after the last right guess comes its token.": (guesses[:n]),
-            "the last token is the wrong guess; write the model's answer in its place.": (guesses[: n + 1]),
-            "compare guess i with answer i: the answer after the text is for the first guess.": (answers[1 : late + 2]),
+            "stop at the first wrong guess: a later one was made after a wrong text.": answers[: int(same.sum()) + 1],
+            "only the right ones of all guesses are kept; stop at the first wrong one.": torch.cat([guesses[same], answers[-1:]]),
+            "the model's own answer is missing: after the last right guess comes its token.": guesses[:n],
+            "the last token is the wrong guess; write the model's answer in its place.": guesses[: n + 1],
+            "compare guess i with answer i: the answer after the text is for the first guess.": answers[1 : late + 2],
             "compare guess i with answer i, not with the one after it.": answers[: late + 1],
-            "after the last right guess comes its own answer, not the last of all.": (torch.cat([guesses[:n], answers[-1:]])),
-            "where no guess is wrong, argmax gives 0; then all answers count.": answers[:1],
+            "after the last right guess comes its own answer, not the last of all.": torch.cat([guesses[:n], answers[-1:]]),
+            "where no guess is wrong, argmax gives 0; then all answers count.": answers[: 1 if n == len(given) else n + 1],
             "these are all answers; those after a wrong guess do not count.": answers,
             "these are all guesses, right or wrong.": guesses,
         }
+        what = f"for guesses {given} and answers {said}, the result"
         try:
-            got = call(function, guesses.clone(), answers.clone())
+            yield Case((guesses, answers), answers[: n + 1], mistakes, what, ask=_tokens)
         except FaultError as fault:
             if n == len(given) and "IndexError" in str(fault):
                 raise FaultError(f"all guesses are right here: stop at their end ({fault})") from fault
             raise
-        if isinstance(got, list | tuple):
-            tokens = [as_number(token, f"each token for guesses {given}") for token in got]
-            got = torch.tensor(tokens, dtype=torch.float64)
-        what = f"for guesses {given} and answers {said}, the result"
-        compare(got, answers[: n + 1], what, mistakes)
+
+
+def _tokens(function: Code, guesses: Tensor, answers: Tensor) -> Any:
+    got = call(function, guesses, answers)
+    if not isinstance(got, list | tuple):
+        return got
+    return torch.tensor([as_number(token, f"each token for guesses {guesses.tolist()}") for token in got], dtype=torch.float64)

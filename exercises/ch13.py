@@ -5,22 +5,25 @@ The processes are imitated by threads, which hand each other tensors as processe
 Shapes: N processes, B sequences, T tokens, D the model's width.
 """
 
-from collections.abc import Callable, Sequence
-from threading import Barrier, BrokenBarrierError, Thread
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from exercises.exercise import Code, FaultError, as_number, call, check, compare, normal
+from exercises.exercise import Case, Cases, Code, FaultError, Prediction, Wrong, as_number, call, check, exercise, normal, refuse
+from exercises.mistakes import NO_BIAS
 
 PATIENCE = 5.0  # seconds that one waits for the others
 DONE = object()  # what one that has returned hands over, so that nobody waits for it in vain
 ALONE = "the processes wait for one another: all must call it equally often, in the same order."
 
 
-@check
-def placed_all_reduce(function: Code) -> None:
+@exercise
+def placed_all_reduce() -> Cases:
     """Check ``function(heads, w_o, b_o, all_reduce)``: from a process's own heads to the output.
 
     ``heads`` is (B, T, D / N), the heads of this process side by side, ``w_o`` (D, D / N) its
@@ -29,29 +32,26 @@ def placed_all_reduce(function: Code) -> None:
     every process.
     """
     for N, D in [(2, 8), (3, 6)]:
-        draw = normal(N)
+        draw, group = normal(N), _Group(N)
         heads, w_o, b_o = draw(2, 5, D), draw(D, D), draw(D)
         cut_heads, cut_w = heads.chunk(N, dim=-1), w_o.chunk(N, dim=-1)
-        group = _Group(N)
-        results = group.call(
-            function,
-            [(h.clone(), w.clone(), b_o.clone(), group.adder(rank)) for rank, (h, w) in enumerate(zip(cut_heads, cut_w, strict=True))],
-        )
         parts = [h @ w.T for h, w in zip(cut_heads, cut_w, strict=True)]
         whole, added = heads @ w_o.T, torch.stack(cut_heads).sum(dim=0)
-        for rank, result in enumerate(results):
-            mistakes = {
-                "the parts are not added up: call all_reduce.": parts[rank] + b_o,
-                "the parts are not added up, and the bias is missing.": parts[rank],
-                "the bias is in the sum once for each process; add it once, to the sum.": (whole + N * b_o),
-                "the bias is missing.": whole,
-                "this is the mean of the parts; the output is their sum.": whole / N + b_o,
-                "the heads are added up before the projection. Heads of two processes are "
-                "different things: project first, each by its own columns.": (added @ cut_w[rank].T + b_o),
-                "the output is added up again; one all-reduce has done it.": N * whole + b_o,
-            }
-            compare(result, whole + b_o, f"the output in process {rank} of {N}", mistakes)
-        group.refuse_more(2 * 5 * D, "right, but {given:,} numbers go through it; {enough:,} do.", spare=1)
+        wrong: Wrong = {
+            "the parts are not added up: call all_reduce.": [part + b_o for part in parts],
+            "the parts are not added up, and the bias is missing.": parts,
+            "the bias is in the sum once for each process; add it once, to the sum.": [whole + N * b_o] * N,
+            NO_BIAS: [whole] * N,
+            "this is the mean of the parts; the output is their sum.": [whole / N + b_o] * N,
+            "the heads are added up before the projection. Heads of two processes are "
+            "different things: project first, each by its own columns.": [added @ w.T + b_o for w in cut_w],
+            "the output is added up again; one all-reduce has done it.": [N * whole + b_o] * N,
+        }
+        what = [f"the output in process {rank} of {N}" for rank in range(N)]
+        given = tuple((h, w, b_o, group.adder(rank)) for rank, (h, w) in enumerate(zip(cut_heads, cut_w, strict=True)))
+        yield Case(given, (whole + b_o,) * N, wrong, what, ask=group.call)
+        if (most := max(group.given)) > 2 * 5 * D + 1:  # to count the processes, one may add up a 1
+            raise FaultError(f"right, but {most:,} numbers go through it; {2 * 5 * D:,} do.")
 
 
 @check
@@ -66,16 +66,15 @@ def balanced_ring(function: Code) -> None:
         try:
             held = [sorted(int(t) for t in row) for row in result]
         except (TypeError, ValueError):
-            said = "your function should return positions, a list for each process."
-            raise FaultError(said) from None
+            raise FaultError("your function should return positions, a list for each process.") from None
         where = f"for T = {T}, N = {N}"
-        if len(held) != N:
-            raise FaultError(f"{where} there are {len(held)} lists; there should be one a process.")
-        if sorted(t for row in held for t in row) != list(range(T)):
-            raise FaultError(f"{where} some token has no place, or two: each needs one.")
-        if len(set(map(len, held))) > 1:
-            sizes = ", ".join(str(len(row)) for row in held)
-            raise FaultError(f"{where} the processes hold {sizes} tokens; all should hold {T // N}.")
+        sizes = [len(row) for row in held]
+        faults = {
+            f"{where} there are {len(held)} lists; there should be one a process.": len(held) != N,
+            f"{where} some token has no place, or two: each needs one.": sorted(t for row in held for t in row) != list(range(T)),
+            f"{where} the processes hold {', '.join(map(str, sizes))} tokens; all should hold {T // N}.": len(set(sizes)) > 1,
+        }
+        refuse(faults)
         pairs = [sum(t + 1 for t in row) for row in held]
         pieces = [set(range(i, i + T // (2 * N))) for i in range(0, T, T // (2 * N))]
         if len(set(pairs)) > 1:
@@ -89,8 +88,8 @@ def balanced_ring(function: Code) -> None:
             raise FaultError(f"{said}.")
 
 
-@check
-def numbers_sent(predicted: Any) -> None:
+@exercise
+def numbers_sent() -> Cases:
     """Check what each cut sends: N = 2, four texts of 256 tokens, D = 64.
 
     The prediction is a dict with ``heads``, ``texts`` and ``tokens``.
@@ -98,33 +97,38 @@ def numbers_sent(predicted: Any) -> None:
     part, tokens, weights = 1 / 2, 4 * 256 * 64, 12 * 64 * 64
     right = {"heads": 8 * tokens, "texts": 2 * weights, "tokens": 2 * weights + 6 * tokens}
     short = {"heads": 8, "texts": 0, "tokens": 6}  # how many numbers of a token each sends
-    if not isinstance(predicted, dict) or set(predicted) != set(right):
-        raise FaultError("your prediction should be a dict with heads, texts and tokens.")
+    grown = "the keys and values grow with the texts; the gradients of the weights do not."
+    own: dict[str, dict[float, str]] = {
+        "texts": {
+            4 * weights: "gradients are as large as weights, however long the texts.",
+            6 * weights: "and four times that: gradients do not grow with the texts.",
+        },
+        "tokens": {
+            4 * weights + 3 * tokens: grown,
+            6 * weights + 4.5 * tokens: f"N is 2 now; and {grown}",
+            3 * tokens: "the gradients of the weights are missing.",
+            weights: "the keys and values are missing.",
+            weights + tokens: "keys and values go round three times: forward, back, and their gradients.",
+        },
+    }
     for name, whole in right.items():
-        number = as_number(predicted[name], f"what is sent by a cut between {name}")
         old = short[name] * tokens / 4 + (whole - short[name] * tokens)
-        mistakes = {
-            "a process sends half of that: with two of them (N - 1) / N is 1/2.": whole,
-            "that is the factor of four processes, 3/4; now there are two.": 3 / 4 * whole,
-            "that is for texts of 64 tokens; these have 256.": part * old,
-            "that is what the run above printed; both N and T have changed.": 3 / 4 * old,
-            "an all-reduce goes round twice: a reduce-scatter, then an all-gather.": part * whole / 2,
+        mistakes = own.get(name, {}) | {
+            part * whole / 2: "an all-reduce goes round twice: a reduce-scatter, then an all-gather.",
+            3 / 4 * old: "that is what the run above printed; both N and T have changed.",
+            part * old: "that is for texts of 64 tokens; these have 256.",
+            3 / 4 * whole: "that is the factor of four processes, 3/4; now there are two.",
+            whole: "a process sends half of that: with two of them (N - 1) / N is 1/2.",
         }
-        if name == "texts":
-            mistakes = {
-                "gradients are as large as weights, however long the texts.": 4 * part * whole,
-                "and four times that: gradients do not grow with the texts.": 3 * whole,
-            } | mistakes
-        if name == "tokens":
-            grown = "the keys and values grow with the texts; the gradients of the weights do not."
-            mistakes[grown] = part * (8 * weights + 6 * tokens)
-            mistakes[f"N is 2 now; and {grown}"] = 3 / 4 * (8 * weights + 6 * tokens)
-            mistakes["the gradients of the weights are missing."] = part * 6 * tokens
-            mistakes["the keys and values are missing."] = part * 2 * weights
-            mistakes["keys and values go round three times: forward, back, and their gradients."] = part * (2 * weights + 2 * tokens)
-        if abs(number - part * whole) > 0.5:
-            said = next((said for said, wrong in mistakes.items() if abs(number - wrong) <= 0.5), "")
-            raise FaultError(f"{name}: {said or f'{number:,.0f} is not what is sent.'}")
+        told = {number: f"{name}: {said}" for number, said in mistakes.items() if number != part * whole}
+        what, right_is = f"what is sent by a cut between {name}", (part * whole - 0.5, part * whole + 0.5)
+        yield Prediction(what, right_is, told, 0.5, (name + ": {:,.0f} is not what is sent.").format, ask=partial(_entry, name))
+
+
+def _entry(name: str, predicted: Any) -> Any:
+    if not isinstance(predicted, dict) or set(predicted) != {"heads", "texts", "tokens"}:
+        raise FaultError("your prediction should be a dict with heads, texts and tokens.")
+    return predicted[name]
 
 
 class _Group:
@@ -135,24 +139,21 @@ class _Group:
         self.slots: list[Any] = [None] * N
         self.given = [0] * N
 
-    def call(self, function: Code, inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def call(self, function: Code, *inputs: tuple[Any, ...]) -> list[Any]:
         """Call the function in all of them, and give what each returned."""
-        results: list[Any] = [None] * self.N
-        faults: list[FaultError] = []
 
-        def work(rank: int) -> None:
+        def work(rank: int) -> Any:
             try:
-                results[rank] = call(function, *inputs[rank])
+                result = call(function, *inputs[rank])
                 call(self._exchange, rank, DONE)
             except FaultError as fault:
-                faults.append(fault)
                 self.barrier.abort()  # nobody waits for this one
+                return fault
+            return result
 
-        threads = [Thread(target=work, args=(rank,)) for rank in range(self.N)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(self.N) as threads:
+            results = list(threads.map(work, range(self.N)))
+        faults = [result for result in results if isinstance(result, FaultError)]
         for fault in sorted(faults, key=lambda fault: "BrokenBarrierError" in str(fault)):
             raise FaultError(ALONE) if "BrokenBarrierError" in str(fault) else fault
         return results
@@ -172,21 +173,11 @@ class _Group:
 
     def _exchange(self, rank: int, x: Any) -> list[Any]:
         if x is not DONE:
-            tensors = x if isinstance(x, tuple | list) else [x]
-            self.given[rank] += sum(y.numel() if isinstance(y, Tensor) else 1 for y in tensors)
+            self.given[rank] += x.numel() if isinstance(x, Tensor) else 1
         self.slots[rank] = x
         self.barrier.wait()  # all have come
         every = list(self.slots)
         self.barrier.wait()  # all have read
-        self.slots[rank] = None
         if 0 < every.count(DONE) < self.N:
             raise BrokenBarrierError  # some have returned, others wait for them
         return every
-
-    def refuse_more(self, enough: int, said: str, spare: int) -> None:
-        """Raise ``FaultError`` where a process handed over more numbers than needed, and some to spare.
-
-        To count the processes, one may add up a 1.
-        """
-        if max(self.given) > enough + spare:
-            raise FaultError(said.format(given=max(self.given), enough=enough))

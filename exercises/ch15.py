@@ -9,13 +9,13 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor
 
-from exercises.exercise import Code, FaultError, call, check, compare, normal
+from exercises.exercise import Case, Cases, Code, Wrong, call, check, exercise, normal, refuse_names
 
 Part = Callable[[Tensor], Tensor]
 
 
-@check
-def encoder_block(function: Code) -> None:
+@exercise
+def encoder_block() -> Cases:
     """Check ``function(x, self_attention, feed_forward, first, second, norm_first)``: a block.
 
     The two parts and the norms ``first`` and ``second`` are functions from (B, T, D) to (B, T, D).
@@ -38,10 +38,7 @@ def encoder_block(function: Code) -> None:
         return 2 * F.layer_norm(y, (4,)) - 0.2
 
     def block(
-        pre: bool,
-        parts: Sequence[Part] = (attend, feed_forward),
-        norms: Sequence[Part] = (first, second),
-        keep: str = "sum",
+        pre: bool, parts: Sequence[Part] = (attend, feed_forward), norms: Sequence[Part] = (first, second), keep: str = "sum"
     ) -> Tensor:
         y = x
         for part, norm in zip(parts, norms, strict=True):
@@ -52,35 +49,36 @@ def encoder_block(function: Code) -> None:
             y = norm(y) if keep == "twice" else y
         return y
 
-    def late() -> Tensor:
-        y = x + first(attend(x))
-        return y + second(feed_forward(y))
+    half = x + first(attend(x))
+    late = half + second(feed_forward(half))
 
-    results = {pre: call(function, x.clone(), attend, feed_forward, first, second, pre) for pre in (False, True)}
-    if all(isinstance(result, Tensor) for result in results.values()):
-        orders = {"pre": block(True), "post": block(False)}
-        for name, wrong in orders.items():
-            if all(r.shape == wrong.shape and r.allclose(wrong, atol=1e-5) for r in results.values()):
-                raise FaultError(f"norm_first is not used: this is {name}-norm in either case.")
-    for pre in (False, True):
-        mistakes = {
-            "this is pre-norm and post-norm the wrong way round.": block(not pre),
-            "the residuals are missing: add what came in.": block(pre, keep="nothing"),
-            "the first residual is missing: add x to what attention makes.": block(pre, keep="second"),
-            "the second residual is missing: add what came in to what the feed-forward part makes.": (block(pre, keep="first")),
-            "the second sum takes what the first made, not the first x.": block(pre, keep="start"),
-            "the feed-forward part reads what the first sum made, not the first x.": (block(pre, keep="old")),
-            "the sum keeps x itself, not the normed x.": block(pre, keep="normed"),
-            "a norm stands on what a part adds; it belongs before the part or on the sum.": late(),
-            "pre-norm never normalises the sum.": block(True, keep="twice"),
-            "first is used twice; the feed-forward part has second.": block(pre, norms=(first, first)),
-            "second is used twice; attention has first.": block(pre, norms=(second, second)),
-            "first and second are swapped.": block(pre, norms=(second, first)),
-            "attention comes first.": block(pre, parts=(feed_forward, attend)),
-            "there is no norm.": block(pre, norms=(Tensor.clone, Tensor.clone)),
-            "the feed-forward part is missing.": block(pre, (attend,), (first,)),
-        }
-        compare(results[pre], block(pre), f"{'pre' if pre else 'post'}-norm: the output", mistakes)
+    def both(**changes: Any) -> tuple[Tensor, Tensor]:
+        return block(False, **changes), block(True, **changes)
+
+    def ask(function: Code, x: Tensor) -> list[Any]:
+        return [call(function, x.clone(), attend, feed_forward, first, second, pre) for pre in (False, True)]
+
+    post_norm, pre_norm = right = both()
+    wrong: Wrong = {
+        "norm_first is not used: this is pre-norm in either case.": (pre_norm, pre_norm),
+        "norm_first is not used: this is post-norm in either case.": (post_norm, post_norm),
+        "this is pre-norm and post-norm the wrong way round.": (pre_norm, post_norm),
+        "the residuals are missing: add what came in.": both(keep="nothing"),
+        "the first residual is missing: add x to what attention makes.": both(keep="second"),
+        "the second residual is missing: add what came in to what the feed-forward part makes.": both(keep="first"),
+        "the second sum takes what the first made, not the first x.": both(keep="start"),
+        "the feed-forward part reads what the first sum made, not the first x.": both(keep="old"),
+        "the sum keeps x itself, not the normed x.": both(keep="normed"),
+        "a norm stands on what a part adds; it belongs before the part or on the sum.": (late, late),
+        "pre-norm never normalises the sum.": (block(True, keep="twice"),) * 2,
+        "first is used twice; the feed-forward part has second.": both(norms=(first, first)),
+        "second is used twice; attention has first.": both(norms=(second, second)),
+        "first and second are swapped.": both(norms=(second, first)),
+        "attention comes first.": both(parts=(feed_forward, attend)),
+        "there is no norm.": both(norms=(Tensor.clone, Tensor.clone)),
+        "the feed-forward part is missing.": both(parts=(attend,), norms=(first,)),
+    }
+    yield Case((x,), right, wrong, ("post-norm: the output", "pre-norm: the output"), ask=ask)
 
 
 IDLE = {
@@ -94,12 +92,4 @@ IDLE = {
 @check
 def idle_biases(predicted: Any) -> None:
     """Check which projections' biases change nothing but the rounding: a list, ``["k_proj"]``."""
-    if not isinstance(predicted, list | tuple | set | dict):
-        raise FaultError("give a list of names, such as ['out_proj'].")
-    names = list(predicted)
-    for name in names:
-        if name not in IDLE:
-            raise FaultError(f"{name!r} is none of the four: {', '.join(IDLE)}.")
-    for name, why in reversed(IDLE.items()):
-        if (name in names) != (name == "k_proj"):
-            raise FaultError(why)
+    refuse_names(predicted, IDLE, "k_proj", "out_proj")

@@ -6,15 +6,14 @@ Shapes: B pairs, T tokens of the target, V = the vocabulary.
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from exercises.exercise import Code, FaultError, call, check
+from exercises.exercise import Case, Cases, FaultError, check, exercise, say
 
 
-@check
-def looks_ahead(function: Code) -> None:
+@exercise
+def looks_ahead() -> Cases:
     """Check ``function(decode, T, vocab_size)``: whether an output depends on a later token.
 
     ``decode`` takes ids (B, T), int64 from 0 to ``vocab_size`` - 1, and gives logits (B, T, V). The
@@ -35,17 +34,16 @@ def looks_ahead(function: Code) -> None:
         sees[output, token] = 1.0
         decoders[f"lets only output {output} see token {token}"] = (sees, True)
     for name, (sees, ahead) in decoders.items():
+        said = f"a decoder that {name} {'does' if ahead else 'does not'} look ahead"
         for seed in range(3):
-            torch.manual_seed(seed)
-            if _says(function, _decoder(sees, V), T, V) == ahead:
-                continue
-            said = f"a decoder that {name} {'does' if ahead else 'does not'} look ahead"
             if ahead:
-                raise FaultError(f"{said} (beyond rounding); your function says False. Is the changed token surely another one?")
-            if _says(function, _decoder(sees, V, rounding=0.0), T, V):
-                raise FaultError(f"{said}; your function says True. The output at the changed token may move: compare those before it.")
-            said += " (beyond rounding, here 1e-7)"
-            raise FaultError(f"{said}; your function says True. Allow a tolerance.")
+                missed = f"{said} (beyond rounding); your function says False. Is the changed token surely another one?"
+                yield Case((_decoder(sees, V, seed), T, V), True, {missed: False}, alone=True, ask=say)
+                continue
+            moved = f"{said}; your function says True. The output at the changed token may move: compare those before it."
+            yield Case((_decoder(sees, V, seed, 0.0), T, V), False, {moved: True}, alone=True, ask=say)
+            rounded = f"{said} (beyond rounding, here 1e-7); your function says True. Allow a tolerance."
+            yield Case((_decoder(sees, V, seed), T, V), False, {rounded: True}, alone=True, ask=say)
 
 
 SWITCHED = "Freitag, 25. Juli 1969"
@@ -73,16 +71,8 @@ def switched(predicted: Any) -> None:
     raise FaultError(TEXTS.get(text, "the beginning stays, as it is written; what follows is read from the new memory, in German."))
 
 
-def _says(function: Code, decode: Callable[[Tensor], Tensor], T: int, V: int) -> bool:
-    got = call(function, decode, T, V)
-    if isinstance(got, Tensor) and got.shape in ((), (1,)):
-        got = got.item()
-    if not isinstance(got, bool | np.bool_):
-        raise FaultError(f"return True or False; got {type(got).__name__}.")
-    return bool(got)
-
-
-def _decoder(sees: Tensor, vocab_size: int, rounding: float = 1e-7) -> Callable[[Tensor], Tensor]:
+def _decoder(sees: Tensor, vocab_size: int, seed: int, rounding: float = 1e-7) -> Callable[[Tensor], Tensor]:
+    torch.manual_seed(seed)
     table = torch.randn(vocab_size, vocab_size)
 
     def decode(ids: Tensor) -> Tensor:

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, as_number, call, check, exercise, normal
+from exercises.exercise import Case, Cases, Code, FaultError, Prediction, call, exercise, normal
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -35,8 +35,8 @@ def top_p() -> Cases:
             "these are sorted; every token keeps its place.": _shared(ordered, stays),
             "what is left does not sum to one: divide by its sum.": given * stays[back],
             "one token too many: stop once the sum is at least p.": _shared(given, longer[back]),
-            "a softmax of probabilities is flatter; divide what is left by its sum.": (
-                given.masked_fill(~stays[back], -torch.inf).softmax(-1)
+            "a softmax of probabilities is flatter; divide what is left by its sum.": given.masked_fill(~stays[back], -torch.inf).softmax(
+                -1
             ),
             "the least probable tokens are kept; keep the best.": _shared(given, least[back]),
             "each token is compared with p; p is what those that stay have together.": _shared(given, given >= p),
@@ -45,8 +45,8 @@ def top_p() -> Cases:
         yield Case((given, p), _shared(given, stays[back]), mistakes, f"for p = {p:g}, the result")
 
 
-@check
-def merged_word(function: Code) -> None:
+@exercise
+def merged_word() -> Cases:
     """Check ``function(word, merges)``: cut a word as byte pairs are, with what was learnt.
 
     ``word`` is a string and ``merges`` a list of pairs of strings, in the order in which they were
@@ -61,39 +61,35 @@ def merged_word(function: Code) -> None:
         ("cana", [("a", "n"), ("c", "a"), ("n", "a"), ("c", "an")]),
         ("abc", [("a", "b"), ("b", "c")]),
     ]
-    got = [call(function, word, list(merges)) for word, merges in cases]
-    for (word, _), pieces in zip(cases, got, strict=True):
-        if not isinstance(pieces, list | tuple) or not all(isinstance(p, str) for p in pieces):
-            raise FaultError("return a list of strings, the pieces of the word.")
-        if "".join(pieces) != word:
-            said = "a letter is used twice: after a pair, go on after it"
-            said = said if len("".join(pieces)) > len(word) else "letters are lost"
-            raise FaultError(f"{said}; the pieces of {word!r} give {''.join(pieces)!r} together.")
     ways: dict[str, Callable[[str, Pairs], list[str]]] = {
-        "the first pair from the left is merged; the one that was learnt first comes first.": (
-            lambda word, merges: _merged(word, merges, lambda _: 0)
-        ),
+        "the first pair from the left is merged; the one that was learnt first comes first.": partial(_merged, order=lambda _: 0),
         "each pair is merged as soon as it is met, from the left; the one that was learnt first comes first.": _as_met,
-        "the pair that was learnt last comes first; turn it round.": (lambda word, merges: _merged(word, merges, lambda rank: -rank)),
+        "the pair that was learnt last comes first; turn it round.": partial(_merged, order=lambda rank: -rank),
         "the longest pieces are taken from the left, as WordPiece does; byte pairs are merged in "
         "the order in which they were learnt.": _longest,
-        "one merge is not enough: go on until no pair of the list is left.": (lambda word, merges: _merged(word, merges, most=1)),
+        "one merge is not enough: go on until no pair of the list is left.": partial(_merged, most=1),
         "nothing is merged.": lambda word, merges: list(word),
     }
-    right = [_merged(word, merges) for word, merges in cases]
-    for said, way in ways.items():
-        if [list(pieces) for pieces in got] == [way(word, merges) for word, merges in cases]:
-            raise FaultError(said)
-    for (word, _), pieces, expected in zip(cases, got, right, strict=True):
-        if list(pieces) != expected:
-            raise FaultError(f"{word!r} becomes {list(pieces)}; expected {expected}.")
+    for word, merges in cases:
+        wrong = {said: way(word, merges) for said, way in ways.items()}
+        form = "{what} becomes {got}; expected {right}."
+        yield Case((word, list(merges)), _merged(word, merges), wrong, repr(word), form=form, ask=_pieces)
 
 
-@check
-def before_training(predicted: Any) -> None:
+def _pieces(function: Code, word: str, merges: Pairs) -> list[str]:
+    pieces = call(function, word, merges)
+    if not isinstance(pieces, list | tuple) or not all(isinstance(p, str) for p in pieces):
+        raise FaultError("return a list of strings, the pieces of the word.")
+    if (together := "".join(pieces)) != word:
+        said = "a letter is used twice: after a pair, go on after it" if len(together) > len(word) else "letters are lost"
+        raise FaultError(f"{said}; the pieces of {word!r} give {together!r} together.")
+    return list(pieces)
+
+
+@exercise
+def before_training() -> Cases:
     """Check the bits a byte of a model that gives 2,048 tokens one probability: 11 / 3.02."""
-    found = as_number(predicted, "the number of bits")
-    right, size = 11 / 3.02, 3.02
+    size = 3.02
     mistakes = {
         11.0: "these are the bits of a token; it has 3.02 bytes.",
         11 * size: "a token has 3.02 bytes, so a byte costs less than a token: divide.",
@@ -105,12 +101,8 @@ def before_training(predicted: Any) -> None:
         2048 / size: "of 2,048 tokens take the logarithm to base 2 first.",
         0.0: "nothing costs nothing: the fewer chances, the more bits.",
     }
-    if abs(found - right) <= 0.05:
-        return
-    for wrong, said in mistakes.items():
-        if abs(found - wrong) <= 0.02:
-            raise FaultError(said)
-    raise FaultError("a token that is one of 2 ** n equally probable ones costs n bits; what does a byte of it cost?")
+    other = "a token that is one of 2 ** n equally probable ones costs n bits; what does a byte of it cost?"
+    yield Prediction("the number of bits", (11 / size - 0.05, 11 / size + 0.05), mistakes, 0.021, other)
 
 
 def _shared(probabilities: Tensor, keep: Tensor) -> Tensor:

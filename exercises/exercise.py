@@ -5,10 +5,11 @@ what tests it: the result of each mistake must be told by its own sentence.
 """
 
 import functools
+import math
 import textwrap
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -37,82 +38,60 @@ class FaultError(Exception):
     """What is wrong with a reader's solution, in one sentence."""
 
 
+def call(function: Code, *args: Any, **kwargs: Any) -> Any:
+    """Call what the reader wrote; an error in it becomes a fault that quotes the error."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:  # the reader's code may raise anything
+        raise FaultError(f"your code raised {type(error).__name__}: {error}") from error
+
+
 @dataclass
 class Case:
     """One row of a table.
 
-    Parameters
-    ----------
-    given : what the reader's function is called with; tensors and lists are copied for the call
-    right : the result. A tensor is compared case by case, one of bool as a mask, a tuple part by
-        part. Numbers, and all that ``==`` compares, are judged over all cases of the table: one
-        alone may come out alike by chance, and then the sentence of a mistake would be a false one
-    wrong : from a sentence to the result of that mistake; of a tuple, a part that is None is right
-    what : the name of the result in a sentence; of a tuple, those of its parts
-    parts : what the function should return, in words, where ``right`` is a tuple
-    atol : how far a number may be off
-    form : how to say which number is wrong, where no mistake explains them all
-    whole : whether only integers will do
-    order : in which order the parts of a tuple are looked at; by default as they stand
-    kept : what to say to code that writes into the tensors it is given, and is right otherwise
+    A tensor is compared case by case, one of bool as a mask, a tuple part by part. Numbers, and all that ``==`` compares, are judged
+    over all cases of the table: one alone may come out alike by chance, and then the sentence of a mistake would be a false one.
     """
 
-    given: tuple[Any, ...]
-    right: Any
-    wrong: Mapping[str, Any] = field(default_factory=dict)
-    what: Any = "the result"
-    parts: str = ""
-    atol: float | None = None
-    form: str = ""
-    whole: bool = False
-    order: tuple[int, ...] = ()
-    kept: str = ""
-    part: int = 0  # which part of a tuple this is
-    touched: bool = False  # whether the code wrote into a tensor it was given
-
-    def ask(self, function: Code) -> Any:
-        """Call the function on copies of what is given."""
-        given = [*map(_copied, self.given)]
-        got = call(function, *given)
-        pairs = zip(given, self.given, strict=True)
-        self.touched = bool(self.kept) and any(isinstance(x, Tensor) and not x.equal(y) for x, y in pairs)
-        return got
+    given: tuple[Any, ...]  # what the function is called with; tensors and lists are copied for the call
+    right: Any  # the result
+    wrong: Mapping[str, Any] = field(default_factory=dict)  # the result of each mistake; of a tuple, a part that is None is right
+    what: Any = "the result"  # its name in a sentence; of a tuple, those of its parts
+    parts: str = ""  # what the function should return, in words, where ``right`` is a tuple
+    atol: float | None = None  # how far a number may be off
+    form: str = ""  # how to say which number is wrong, where no mistake explains them all
+    order: tuple[int, ...] = ()  # in which order the parts of a tuple are looked at; by default as they stand
+    kept: str = ""  # what to say to code that writes into the tensors it is given, and is right otherwise
+    alone: bool = False  # whether a number is judged by itself
+    ask: Code = call  # how the function is called with what is given, and its result read
 
     def judged(self, got: Any) -> "list[tuple[Any, Case]]":
         """Raise ``FaultError`` if ``got`` is wrong; return what only all cases together tell."""
+        close = 1e-5 if self.atol is None else self.atol
         if isinstance(self.right, tuple):
             require_parts(got, len(self.right), self.parts)
+            for said, wrong in self.wrong.items():  # a mistake that shows in every part
+                if equal(got, wrong, close) and not equal(self.right, wrong, close):
+                    raise FaultError(said)
             order = self.order or range(len(self.right))
             return [n for i in order for n in self._part(i).judged(got[i])]
         if isinstance(self.right, Tensor):
-            close = 1e-5 if self.atol is None else self.atol
-            judge = compare_masks if self.right.dtype == torch.bool else functools.partial(compare, atol=close)
-            judge(got, self.right, self.what, self.wrong)
+            compare(got, self.right, self.what, self.wrong, close)
             return []
+        if self.alone:
+            compare_all([(got, self)])
         return [(got, self)]
 
-    def value(self, got: Any) -> Any:
-        """Give a number, a list or whatever else was asked for, or raise ``FaultError``."""
-        if self._is_number():
-            return as_number(got, self.what, self.whole)
-        kind = type(self.right)
-        if not isinstance(got, list | tuple if kind is list else kind):
-            raise FaultError(f"{self.what} should be a {kind.__name__}; got {type(got).__name__}.")
-        return list(got) if kind is list else got
+    def is_number(self) -> bool:
+        """Say whether a number is asked for, and may be off a little."""
+        return isinstance(self.right, Real) and not isinstance(self.right, bool)
 
     def equals(self, got: Any, other: Any) -> bool:
         """Say whether two values are the same; NaN is neither more nor less than anything."""
-        if self._is_number():
+        if self.is_number():
             return bool(abs(got - float(other)) <= (1e-9 if self.atol is None else self.atol))
         return bool(got == other)
-
-    def _is_number(self) -> bool:
-        return isinstance(self.right, Real) and not isinstance(self.right, bool)
-
-    def _part(self, i: int) -> "Case":
-        wrong = {said: parts[i] for said, parts in self.wrong.items() if parts[i] is not None}
-        rest = self.atol, self.form, self.whole
-        return Case((), self.right[i], wrong, self.what[i], "", *rest, part=i)
 
     def answered(self, said: str | None) -> Any:
         """Give the result of this mistake, or the right one where it does not show."""
@@ -121,8 +100,49 @@ class Case:
             return tuple(r if w is None else w for r, w in zip(self.right, wrong, strict=True))
         return self.right if wrong is None else wrong
 
+    def _part(self, i: int) -> "Case":
+        wrong = {said: parts[i] for said, parts in self.wrong.items() if parts[i] is not None}
+        return replace(self, right=self.right[i], wrong=wrong, what=self.what[i])
 
-Cases = Generator[Case, Any, None]
+
+@dataclass
+class Prediction:
+    """The row of a table that asks for a number, not for a function."""
+
+    what: str  # its name in a sentence
+    right: tuple[float, float]  # what is right lies between these two numbers
+    mistakes: Mapping[Any, str]  # from the number of a mistake to its sentence; the nearest one is said
+    near: float = math.inf  # how near the nearest has to be
+    other: str | Callable[[float], str] = ""  # what to say where none is so near: a sentence, or a function from the number to one
+    limits: tuple[float, float, str] | None = None  # the least and the largest number that can be, and what to say of one that cannot
+    whole: bool = False  # whether only integers will do
+    ask: Code = lambda predicted: predicted  # how the number is read from what the reader gives
+    given, kept = (), ""  # there is no function to call
+
+    def judged(self, got: Any) -> list[Any]:
+        """Raise ``FaultError`` if ``got`` is wrong."""
+        number = as_number(got, self.what, self.whole)
+        if self.limits and not self.limits[0] <= number <= self.limits[1]:  # nor is NaN between them
+            raise FaultError(self.limits[2])
+        if not self.right[0] < number < self.right[1]:
+            mistaken = min(self.mistakes, key=lambda mistake: abs(mistake - number))
+            other = self.other if isinstance(self.other, str) else self.other(number)
+            raise FaultError(self.mistakes[mistaken] if abs(mistaken - number) < self.near else other)
+        return []
+
+    @property
+    def wrong(self) -> dict[str, float]:
+        """From a sentence to the number of its mistake."""
+        return {said: number for number, said in self.mistakes.items()}
+
+    def answered(self, said: str | None) -> float:
+        """Give the number of this mistake, or a right one."""
+        right = sum(self.right) / 2
+        return self.wrong.get(said or "", round(right) if self.whole else right)
+
+
+Row = Case | Prediction
+Cases = Generator[Row, Any, None]
 Table = Callable[[], Cases]
 
 
@@ -137,7 +157,7 @@ def exercise(table: Table) -> Callable[[Any], Answer]:
     @check
     @functools.wraps(table)
     def checked(function: Any) -> None:
-        _run(table(), lambda case: case.ask(function))
+        _run(table(), lambda case, given: case.ask(function, *given))
 
     checked.table = table  # type: ignore[attr-defined]
     return checked
@@ -145,30 +165,32 @@ def exercise(table: Table) -> Callable[[Any], Answer]:
 
 def answer_as(checked: Any, said: str | None = None, spoil: Code = lambda right: right) -> Answer:
     """Say what a check answers to who made this mistake, or none."""
-    return check(_run)(checked.table(), lambda case: spoil(case.answered(said)))
+    return check(_run)(checked.table(), lambda case, _: spoil(case.answered(said)))
 
 
 def sentences(checked: Any) -> list[str]:
     """Give the sentences of a table, each once."""
-    cases: list[Case] = []
+    told: dict[str, None] = {}
 
-    def answer(case: Case) -> Any:
-        cases.append(case)
-        return case.right
+    def answer(case: Row, _: Any) -> Any:
+        told.update(dict.fromkeys(case.wrong))
+        return case.answered(None)
 
     _run(checked.table(), answer)
-    return list(dict.fromkeys(said for case in cases for said in case.wrong))
+    return list(told)
 
 
-def _run(cases: Cases, ask: Callable[[Case], Any]) -> None:
+def _run(cases: Cases, ask: Callable[[Row, list[Any]], Any]) -> None:
     later: list[tuple[Any, Case]] = []
     try:
         case = next(cases)
         while True:
+            given = [*map(_copied, case.given)]
             try:
-                got = ask(case)
+                got = ask(case, given)
                 later += case.judged(got)
-                if case.kept and case.touched:
+                pairs = zip(given, case.given, strict=True)
+                if case.kept and any(isinstance(x, Tensor) and not x.equal(y) for x, y in pairs):
                     raise FaultError(case.kept)
             except FaultError as fault:
                 case = cases.throw(fault)
@@ -178,8 +200,42 @@ def _run(cases: Cases, ask: Callable[[Case], Any]) -> None:
         compare_all(later)
 
 
-def check(run: Callable[..., None]) -> Callable[..., Answer]:
-    """Make a check of a function that raises ``FaultError``: it returns what to tell the reader.
+def _copied(x: Any) -> Any:
+    if isinstance(x, list | tuple):
+        return type(x)(map(_copied, x))
+    return x.clone() if type(x) is Tensor else x
+
+
+def compare_all(answers: Sequence[tuple[Any, Case]]) -> None:
+    """Raise ``FaultError`` unless each answer is what its case says.
+
+    The first sentence that explains all of them is said, or else all that it is about. Where a
+    mistake does not show, the answer is to be right.
+    """
+    made = [(as_number(got, case.what) if case.is_number() else got, case) for got, case in answers]
+    told = dict.fromkeys(said for _, case in made for said in case.wrong)
+    for group in (lambda said: made, lambda said: [m for m in made if said in m[1].wrong]):
+        for said in told:
+            explained = all(c.equals(got, c.wrong.get(said, c.right)) for got, c in group(said))
+            if explained and not all(c.equals(got, c.right) for got, c in group(said)):
+                raise FaultError(said)
+    for got, case in made:
+        if not case.equals(got, case.right):
+            plain = "{what} is {got!r}; expected {right!r}."
+            number = "{what} is {got:,.12g}; expected {right:,.12g}."
+            form = case.form or (number if isinstance(got, Real) else plain)
+            raise FaultError(form.format(what=case.what, got=got, right=case.right))
+
+
+def refuse(faults: Mapping[str, Any]) -> None:
+    """Raise the first of these sentences that is true."""
+    for said, holds in faults.items():
+        if holds:
+            raise FaultError(said)
+
+
+def check(run: Callable[..., Mapping[str, bool] | None]) -> Callable[..., Answer]:
+    """Make a check of a function that raises ``FaultError``, or returns sentences and which of them hold.
 
     The result is "Right." or a sentence that starts with "Not yet:". What a check stumbles over is
     no traceback of ours either: the sentence quotes it.
@@ -188,7 +244,7 @@ def check(run: Callable[..., None]) -> Callable[..., Answer]:
     @functools.wraps(run)
     def checked(*args: Any, **kwargs: Any) -> Answer:
         try:
-            run(*args, **kwargs)
+            refuse(run(*args, **kwargs) or {})
         except FaultError as fault:
             return Answer(f"Not yet: {fault}")
         except Exception as error:  # a thing so strange that the check did not foresee it
@@ -196,14 +252,6 @@ def check(run: Callable[..., None]) -> Callable[..., Answer]:
         return RIGHT
 
     return checked
-
-
-def call(function: Code, *args: Any, **kwargs: Any) -> Any:
-    """Call what the reader wrote; an error in it becomes a fault that quotes the error."""
-    try:
-        return function(*args, **kwargs)
-    except Exception as error:  # the reader's code may raise anything
-        raise FaultError(f"your code raised {type(error).__name__}: {error}") from error
 
 
 @contextmanager
@@ -228,12 +276,6 @@ def work(enough: int, waste: str) -> Iterator[None]:
         raise FaultError(f"right, but {waste}: {needed:,} multiply-adds; {enough:,} are enough.")
 
 
-def _copied(x: Any) -> Any:
-    if isinstance(x, list):
-        return [*map(_copied, x)]
-    return x.clone() if type(x) is Tensor else x
-
-
 def require_parts(result: Any, count: int, parts: str) -> None:
     """Raise ``FaultError`` unless the reader's code returned so many things, as ``parts`` says."""
     if not isinstance(result, tuple | list) or len(result) != count:
@@ -254,29 +296,24 @@ def as_number(got: Any, what: str, whole: bool = False) -> int | float:
     return int(got) if isinstance(got, Integral) else float(got)
 
 
-def compare_all(answers: Sequence[tuple[Any, Case]]) -> None:
-    """Raise ``FaultError`` unless each answer is what its case says.
+def say(function: Code, *given: Any) -> bool:
+    """Call what the reader wrote to say True or False."""
+    got = call(function, *given)
+    if not isinstance(got, bool | np.bool_) and not (isinstance(got, Tensor) and got.numel() == 1):
+        raise FaultError(f"return True or False; got {type(got).__name__}.")
+    return bool(got)
 
-    The first sentence that explains all of them is said, or else all of one part of a tuple where
-    it is about that part alone. Where a mistake does not show, the answer is to be right.
-    """
-    made = [(case.value(got), case) for got, case in answers]
-    about: dict[str, set[int]] = {}
-    for _, case in made:
-        for said in case.wrong:
-            about.setdefault(said, set()).add(case.part)
-    groups = [(said, made) for said in about]
-    groups += [(s, [m for m in made if m[1].part in of]) for s, of in about.items() if len(of) == 1]
-    for said, group in groups:
-        explained = all(c.equals(got, c.wrong.get(said, c.right)) for got, c in group)
-        if explained and not all(c.equals(got, c.right) for got, c in group):
-            raise FaultError(said)
-    for got, case in made:
-        if not case.equals(got, case.right):
-            plain = "{what} is {got!r}; expected {right!r}."
-            number = "{what} is {got:,.12g}; expected {right:,.12g}."
-            form = case.form or (number if isinstance(got, Real) else plain)
-            raise FaultError(form.format(what=case.what, got=got, right=case.right))
+
+def refuse_names(predicted: Any, why: Mapping[str, str], right: str, example: str) -> None:
+    """Raise ``FaultError`` unless a list of names has the right one alone; ``why`` tells of each name."""
+    if not isinstance(predicted, list | tuple | set | dict):
+        raise FaultError(f"give a list of names, such as ['{example}'].")
+    names = list(predicted)
+    for name in names:
+        if name not in why:
+            raise FaultError(f"{name!r} is none of the four: {', '.join(why)}.")
+    refuse({why[name]: name in names for name in why if name != right})
+    refuse({why[right]: right not in names})
 
 
 def normal(seed: int) -> Callable[..., Tensor]:
@@ -284,60 +321,40 @@ def normal(seed: int) -> Callable[..., Tensor]:
     return functools.partial(torch.randn, generator=torch.Generator().manual_seed(seed))
 
 
-def compare(
-    got: Any,
-    expected: Tensor,
-    what: str,
-    mistakes: Mapping[str, Tensor] | None = None,
-    atol: float = 1e-5,
-) -> None:
-    """Raise ``FaultError`` unless ``got`` is the tensor expected.
+def compare(got: Any, expected: Tensor, what: str, mistakes: Mapping[str, Tensor] | None = None, atol: float = 1e-5) -> None:
+    """Raise ``FaultError`` unless ``got`` is the tensor expected; the first mistake that it equals is named.
 
-    Parameters
-    ----------
-    got : what the reader's code returned
-    expected : Tensor
-    what : str, the name of the thing in a sentence, such as "the output"
-    mistakes : from a sentence that names a mistake to the result that it gives. The first one that
-        ``got`` equals is what the reader is told
-    atol : float, how far a number may be off
+    In a mask True means allowed.
     """
     if not isinstance(got, Tensor):
         raise FaultError(f"{what} should be a tensor; got {type(got).__name__}.")
+    is_mask = expected.dtype == torch.bool
+    if is_mask and got.dtype != torch.bool:
+        raise FaultError(f"the mask has dtype {got.dtype}; expected torch.bool.")
     for mistake, wrong in (mistakes or {}).items():
-        if _equal(got, wrong, atol) and not _equal(wrong, expected, atol):
+        if equal(got, wrong, atol) and not equal(wrong, expected, atol):
             raise FaultError(mistake)
     if got.shape != expected.shape:
         raise FaultError(f"{what} has shape {tuple(got.shape)}; expected {tuple(expected.shape)}.")
-    if not _equal(got, expected, atol):
-        if got.is_floating_point() and got.isnan().any():
-            raise FaultError(f"{what} has {int(got.isnan().sum())} entries that are NaN.")
-        difference = (got.double() - expected.double()).abs()
-        where = tuple(int(i) for i in torch.unravel_index(difference.argmax(), difference.shape))
-        raise FaultError(
-            f"{what} is wrong at {list(where)}: {got[where].item():.4g} instead of "
-            f"{expected[where].item():.4g} (the largest of {int((difference > atol).sum())} "
-            "differences)."
-        )
-
-
-def compare_masks(got: Any, expected: Tensor, what: str, mistakes: Mapping[str, Tensor]) -> None:
-    """Compare boolean masks; what no mistake explains is said as allowed and blocked."""
-    if isinstance(got, Tensor) and got.dtype != torch.bool:
-        raise FaultError(f"the mask has dtype {got.dtype}; expected torch.bool.")
-    known = any(isinstance(got, Tensor) and torch.equal(got, wrong) for wrong in mistakes.values())
-    if known or not isinstance(got, Tensor) or got.shape != expected.shape:
-        compare(got, expected, what, mistakes)
+    if equal(got, expected, atol):
         return
-    differ = (got != expected).nonzero().tolist()
-    if differ:
-        is_allowed = bool(got[tuple(differ[0])])
-        said = "allowed instead of blocked" if is_allowed else "blocked instead of allowed"
-        more = f" (the first of {len(differ)} such places)" if len(differ) > 1 else ""
-        raise FaultError(f"{what} is wrong at {differ[0]}: {said}{more}.")
+    if got.is_floating_point() and got.isnan().any():
+        raise FaultError(f"{what} has {int(got.isnan().sum())} entries that are NaN.")
+    difference = (got.double() - expected.double()).abs()
+    where = tuple(int(i) for i in torch.unravel_index(difference.argmax(), difference.shape))
+    count = int((difference > atol).sum())
+    if is_mask:
+        said = "allowed instead of blocked" if got[where] else "blocked instead of allowed"
+        said += f" (the first of {count} such places)" if count > 1 else ""
+    else:
+        said = f"{got[where].item():.4g} instead of {expected[where].item():.4g} (the largest of {count} differences)"
+    raise FaultError(f"{what} is wrong at {list(where)}: {said}.")
 
 
-def _equal(first: Tensor, second: Tensor, atol: float) -> bool:
-    if first.shape != second.shape:
+def equal(first: Any, second: Any, atol: float = 1e-5) -> bool:
+    """Say whether two tensors are all but the same, or all the tensors of two tuples."""
+    if isinstance(first, tuple | list) and isinstance(second, tuple | list):
+        return all(equal(a, b, atol) for a, b in zip(first, second, strict=True))
+    if not (isinstance(first, Tensor) and isinstance(second, Tensor) and first.shape == second.shape):
         return False
     return torch.allclose(first.double(), second.double(), atol=atol, rtol=1e-4, equal_nan=True)

@@ -1,5 +1,3 @@
-"""Chapter 1: a matrix set by hand, and a prediction."""
-
 import torch
 
 from exercises import ch01

@@ -1,5 +1,3 @@
-"""The prediction of chapter 5: what is near enough is accepted, and what is wrong is named."""
-
 from exercises import ch05
 
 RIGHT = {ch05.unmasked_training: [(30, 284), (8, 178.0), [0, 450]]}
@@ -12,5 +10,5 @@ WRONG = {
         ((20, 500), "stays there"),
         ((20, 501), "from 0 to 500"),
         (20, "two numbers"),
-    ],
+    ]
 }
