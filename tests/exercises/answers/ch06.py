@@ -24,19 +24,29 @@ def by_exchanges(function):
     return np.bool_(True)
 
 
-def by_complex_numbers(x, places):
-    pairs = torch.view_as_complex(x.unflatten(-1, (4, 2)).contiguous())
-    angles = places.unsqueeze(-1) / 10_000 ** (torch.arange(4) / 4)
-    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
-
-
 RIGHT = {
     ch06.is_equivariant: [by_shuffles, by_exchanges],
-    ch06.rotate_neighbours: [by_complex_numbers],
     ch06.both_ways: [0.5, torch.tensor(0.51), np.float64(0.48)],
 }
 
 WRONG = {
-    ch06.is_equivariant: [(lambda f: None, "return True or False")],
-    ch06.both_ways: [(50, "from 0 to 1"), (float("nan"), "from 0 to 1")],
+    ch06.is_equivariant: [
+        (lambda f: None, "return True or False"),
+        (lambda f: by_shuffles(f, moved=False), "in the new order"),
+        (lambda f: by_shuffles(f, tolerance=0.0), "room for rounding"),
+        (lambda f: by_shuffles(f, [5, 4, 3, 2, 1, 0]), "only read backwards"),
+        (lambda f: by_shuffles(f, [1, 2, 3, 4, 5, 0]), "in a circle"),
+        (lambda f: by_shuffles(f, [1, 0, 2, 3, 4, 5]), "doubling the last token"),
+        (lambda f: by_shuffles(f, [0, 2, 1, 5, 3, 4]), "doubling the first token"),
+        (lambda f: by_shuffles(f, [1, 0, 2, 3, 5, 4], 1000000000.0), "positions added"),
+    ],
+    ch06.both_ways: [
+        (1.0, "on either side"),
+        (0.98, "on either side"),
+        (0.75, "backwards"),
+        (0.0, "more often than right"),
+        (50, "from 0 to 1"),
+        (float("nan"), "from 0 to 1"),
+        (None, "should be a number"),
+    ],
 }
