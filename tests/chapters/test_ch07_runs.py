@@ -4,11 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from datasets import Dataset
 from scipy import stats
 from torch import nn
 
-from chapters.ch07_rivals import Mean, Numbered, NumberedEmbedding, number
+from chapters.ch07_rivals import Mean, Numbered, NumberedEmbedding, Words, number
 from chapters.ch07_runs import interval, noted, right_of
+from utils.text import train_tokenizer
 
 
 class First(nn.Module):
@@ -71,3 +73,14 @@ def test_a_mean_leaves_out_what_is_blocked():
         value[:, :1], value, value, key_padding_mask=torch.tensor([[False, False, True]])
     )
     assert mean.tolist() == [[[2.0]]]
+
+
+def test_whole_words_are_glued_from_the_pieces_that_are_read():
+    texts = ["the chip the chip", "a chip"]
+    tokenizer = train_tokenizer(texts, vocab_size=40)
+    words = Words(Dataset.from_dict({"text": texts, "label": [0, 1]}), tokenizer)
+    assert set(words.ids) == {"[CLS]", "[SEP]", "the", "chip"}, "what stands there twice"
+    cls, sep, the, chip = (words.ids[name] for name in ("[CLS]", "[SEP]", "the", "chip"))
+    (ids,) = words(["the chip a"], truncation=True, max_length=512)["input_ids"]
+    assert ids == [cls, the, chip, 1, sep]
+    assert len(words) == 6
