@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -39,8 +39,11 @@ class _Mixed(torch.autograd.Function):
 def floors(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
     """The products and the fused kernel; in the orders and packings that the case allows."""
     H, causal, D = case.num_heads, case.causal, case.embed_dim
-    flat = [nn.Parameter(t.detach().clone()) for pair in projections(module).values() for t in pair]
+    flat = [nn.Parameter(t.detach().clone()) for pair in projections(module) for t in pair]
     q_w, q_b, k_w, k_b, v_w, v_b, o_w, o_b = flat
+
+    def floor(name: str, call: Callable[[Tensor, Tensor], Answer], *used: nn.Parameter) -> Peer:
+        return Peer(name, "none", call, nn.ParameterList(used), kind="floor")
 
     def split(x: Tensor) -> Tensor:
         return x.unflatten(-1, (H, -1)).transpose(1, 2)  # (B, T, D) -> (B, H, T, D_head)
@@ -52,7 +55,7 @@ def floors(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
     def three(query: Tensor, x: Tensor) -> Answer:
         return fuse(F.linear(query, q_w, q_b), F.linear(x, k_w, k_b), F.linear(x, v_w, v_b))
 
-    yield Peer("floor", "none", three, more=flat, kind="floor")
+    yield floor("floor", three, *flat)
     if case.is_self:
         weight = nn.Parameter(torch.cat([q_w, k_w, v_w]).detach())
         bias = nn.Parameter(torch.cat([q_b, k_b, v_b]).detach())
@@ -60,7 +63,7 @@ def floors(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
         def packed(query: Tensor, x: Tensor) -> Answer:
             return fuse(*F.linear(x, weight, bias).chunk(3, dim=-1))
 
-        yield Peer("floor, packed", "none", packed, more=[weight, bias, o_w, o_b], kind="floor")
+        yield floor("floor, packed", packed, weight, bias, o_w, o_b)
     else:
 
         def absorbed(query: Tensor, x: Tensor) -> Answer:
@@ -75,5 +78,4 @@ def floors(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
             # The value's bias is added once, because the weights of a query sum to one.
             return F.linear(heads.transpose(0, 1).reshape(B, T, D) + v_b, o_w, o_b), None
 
-        used = [q_w, q_b, k_w, v_w, v_b, o_w, o_b]
-        yield Peer("floor, absorbed", "none", absorbed, more=used, kind="floor")
+        yield floor("floor, absorbed", absorbed, q_w, q_b, k_w, v_w, v_b, o_w, o_b)

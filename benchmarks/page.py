@@ -7,7 +7,7 @@ same bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +15,14 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from benchmarks import chapters, parts, report
-from benchmarks.parts import DEVICES, Part
-from benchmarks.wording import UNITS, plain
-from benchmarks.writing_part import writing
+from benchmarks import chapters, report
+from benchmarks.parts import DEVICES, PARTS
 from utils.figures import STYLE, DescribedFigure
 
 FOLDER = "_static/measurements"
 PAGE = Path(__file__).resolve().parents[1] / "book" / "measurements.md"
 PICTURES = PAGE.parent / FOLDER
 TEXTS = Path(__file__).parent / "texts"
-PARTS: dict[str, Callable[[dict[str, Any], str], Part]] = {
-    "training": parts.training,
-    "layers": parts.layers,
-    "writing": writing,
-}
 
 
 def write_page() -> Path:
@@ -51,9 +44,8 @@ def make_page() -> tuple[str, dict[str, DescribedFigure]]:
         found = []
         for device, word in DEVICES.items():
             if result := report.read(f"{name}-{device}"):
-                text, drawn = make_part(name, result, device)
+                text, figures[f"{name}-{device}"] = make_part(name, result, device)
                 found.append(f"### On a {word}\n\n{text}")
-                figures |= drawn
             else:
                 found.append(
                     f"On a {word} nothing has been measured yet: "
@@ -64,21 +56,16 @@ def make_page() -> tuple[str, dict[str, DescribedFigure]]:
     return fill("page", {**texts, "chapters": times, "together": together}) + "\n", figures
 
 
-def make_part(
-    name: str, result: dict[str, Any], device: str
-) -> tuple[str, dict[str, DescribedFigure]]:
-    """Give the text about one result, and its pictures by name."""
-    part = PARTS[name](result, device)
+def make_part(name: str, result: dict[str, Any], device: str) -> tuple[str, DescribedFigure]:
+    """Give the text about one result, and its picture."""
     with mpl.rc_context():
         mpl.rcdefaults()  # whatever was drawn before, and however it is set up here
         plt.style.use(STYLE)
-        figures = part.draw()
-    fields = result["settings"] | part.fields | {"few-queries-picture": ""}
-    for key, _figure in figures.items():
-        picture = f"```{{raw}} html\n:file: {FOLDER}/{key}-{device}.html\n```"
-        about = "" if key == "few-queries" else f"\n\n{measured(result, device)}"
-        fields[f"{key}-picture"] = picture + about
-    return fill(name, fields), {f"{key}-{device}": figure for key, figure in figures.items()}
+        fields = PARTS[name](result, device)
+    figure = fields["picture"]
+    raw = f"```{{raw}} html\n:file: {FOLDER}/{name}-{device}.html\n```"
+    about = {"picture": raw, "measured": measured(result)}
+    return fill(name, result["settings"] | fields | about), figure
 
 
 def fill(name: str, fields: Mapping[str, Any]) -> str:
@@ -100,15 +87,12 @@ def table(rows: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def measured(result: dict[str, Any], device: str) -> str:
+def measured(result: dict[str, Any]) -> str:
     """Say when and on what a result was measured."""
-    machine, peak = result["machine"], result["peak"]
-    on = [machine["processor"], f"threads: {machine['threads']}", machine["instructions"]]
-    name = machine["gpu"] or ", ".join(map(str, on))
+    machine = result["machine"]
+    on = f"{machine['processor']}, threads: {machine['threads']}, {machine['instructions']}"
     libraries = ", ".join(f"{key} {value}" for key, value in result["versions"].items())
-    unit, size = UNITS[device]
     return (
-        f"Measured on {result['date']}: {name}; {result['settings']['dtype']}. Measured peak: "
-        f"{plain(peak['flops'] / size)} {unit}, {plain(1e-9 * peak['bytes'])} GB/s. "
+        f"Measured on {result['date']}: {machine['gpu'] or on}; {result['settings']['dtype']}. "
         f"Versions: {libraries}."
     )

@@ -14,19 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from benchmarks.cases import (
-    Answer,
-    Asked,
-    Case,
-    Kind,
-    Peer,
-    Projection,
-    copy_all,
-    copy_weights,
-    projections,
-)
+from benchmarks.cases import Answer, Asked, Case, Kind, Peer, copy_weights, projections
 from utils.fast import FastMultiHeadAttention
-from utils.palette import PALETTE
 
 
 @dataclass(frozen=True)
@@ -41,8 +30,6 @@ class Library:
     name: str
     package: str  # whose version is reported
     build: Callable[[Case, nn.MultiheadAttention], Iterator[Peer]]
-    colour: str  # colour and marker in the pictures
-    marker: str
     kind: Kind = "peer"
 
 
@@ -99,7 +86,7 @@ def _three(layer: nn.Module, case: Case, mask: Tensor | None) -> Iterator[Peer]:
                 is_causal=case.causal,
             )
 
-        yield Peer("", asked, call, [layer])
+        yield Peer("", asked, call, layer)
 
 
 def _bert(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
@@ -121,7 +108,7 @@ def _bert(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
         attention = kind(config, is_causal=case.causal).to(module.out_proj.weight)
         dense = modeling_bert.BertSelfOutput(config).dense.to(module.out_proj.weight)
         linears = (attention.query, attention.key, attention.value, dense)
-        copy_all(linears, module)
+        copy_weights(linears, projections(module))
 
         def call(
             query: Tensor, x: Tensor, attention: nn.Module = attention, dense: nn.Module = dense
@@ -132,7 +119,7 @@ def _bert(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
                 heads, weights = attention(query, encoder_hidden_states=x)
             return dense(heads), weights
 
-        yield Peer(way, asked, call, [attention, dense])
+        yield Peer(way, asked, call, nn.ModuleList([attention, dense]))
 
 
 def _x_transformers(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
@@ -151,7 +138,7 @@ def _x_transformers(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]
             flash=way == "flash",
         ).to(module.out_proj.weight)
         linears = (layer.to_q, layer.to_k, layer.to_v, layer.to_out)
-        copy_all(linears, module)
+        copy_weights(linears, projections(module))
 
         def call(query: Tensor, x: Tensor, layer: nn.Module = layer, asked: str = asked) -> Answer:
             context = None if case.is_self else x
@@ -160,37 +147,36 @@ def _x_transformers(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]
             output, more = layer(query, context=context, return_intermediates=True)
             return output, more.post_softmax_attn
 
-        yield Peer(way, asked, call, [layer], biased=False)
+        yield Peer(way, asked, call, layer, biased=False)
 
 
 def _llms_from_scratch(case: Case, module: nn.MultiheadAttention) -> Iterator[Peer]:
     """The book's class, the nearest to ours, and its fused bonus, the fastest; both causal."""
-    from llms_from_scratch import ch05
+    from llms_from_scratch import ch03
 
     if not case.causal:
         raise NotImplementedError("are causal, and so compared only where ours is causal as well")
 
     D, T, H = case.embed_dim, case.keys, case.num_heads
     like = module.out_proj.weight
-    nearest = ch05.MultiHeadAttention(D, D, T, 0.0, H, qkv_bias=True).to(like)
+    nearest = ch03.MultiHeadAttention(D, D, T, 0.0, H, qkv_bias=True).to(like)
     linears = (nearest.W_query, nearest.W_key, nearest.W_value, nearest.out_proj)
-    copy_all(linears, module)
-    fastest = ch05.PyTorchMultiHeadAttention(D, D, H, qkv_bias=True).to(like)
-    copy_weights(fastest.qkv, Projection(module.in_proj_weight, module.in_proj_bias))
-    copy_weights(fastest.proj, projections(module)["out"])
+    copy_weights(linears, projections(module))
+    fastest = ch03.PyTorchMultiHeadAttention(D, D, H, qkv_bias=True).to(like)
+    packed = (module.in_proj_weight, module.in_proj_bias)
+    copy_weights((fastest.qkv, fastest.proj), (packed, projections(module)[-1]))
     for way, layer in {"book": nearest, "fused": fastest}.items():
 
         def call(query: Tensor, x: Tensor, layer: nn.Module = layer) -> Answer:
             return layer(x), None
 
-        yield Peer(way, "none", call, [layer])
+        yield Peer(way, "none", call, layer)
 
 
-# In the pictures the marker tells what the colour alone would.
 LIBRARIES = (
-    Library("ours", "torch", _ours, PALETTE[1], "o", kind="ours"),
-    Library("torch.nn", "torch", torch_peers, PALETTE[0], "^"),
-    Library("BERT", "transformers", _bert, PALETTE[2], "s"),
-    Library("x-transformers", "x-transformers", _x_transformers, PALETTE[3], "D"),
-    Library("llms-from-scratch", "llms-from-scratch", _llms_from_scratch, PALETTE[5], "P"),
+    Library("ours", "torch", _ours, kind="ours"),
+    Library("torch.nn", "torch", torch_peers),
+    Library("BERT", "transformers", _bert),
+    Library("x-transformers", "x-transformers", _x_transformers),
+    Library("llms-from-scratch", "llms-from-scratch", _llms_from_scratch),
 )

@@ -11,60 +11,58 @@ import torch
 
 from utils.measure import in_turns
 
-MOST_ROUNDS = 101
-LONG = 1.0  # seconds: whose first call takes longer is not called again to get warm
+TURN = 0.05  # seconds: a turn calls a function so often that it takes about so long
+FEWEST, MOST = 5, 101  # rounds
 
 
-def clock(device: torch.device | str) -> float:
+def clock(device: torch.device) -> float:
     """Give the seconds when the device has done all that it was given; a CPU always has."""
-    if torch.device(device).type == "cuda":
+    if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
 
 
-def seconds(
-    function: Callable[[], object], device: torch.device | str = "cpu", calls: int = 1
-) -> float:
-    """Time a call, from an idle device to an idle device: the mean of several without a pause."""
+def seconds(function: Callable[[], object], device: torch.device) -> float:
+    """Time a call, from an idle device to an idle device."""
     start = clock(device)
-    for _ in range(calls):
-        function()
-    return (clock(device) - start) / calls
+    function()
+    return clock(device) - start
 
 
 def interleave(
-    functions: Mapping[str, Callable[[], object]],
-    device: torch.device | str = "cpu",
-    budget: float = 10.0,
-    shortest: float = 0.02,
-    fewest: int = 5,
+    functions: Mapping[str, Callable[[], object]], device: torch.device, budget: float
 ) -> pd.DataFrame:
-    """Time the functions in turns (see `utils.measure.in_turns`), for as long as the budget allows.
+    """Time the functions in turns, for as many rounds as fit into the budget, 5 to 101.
 
-    Each is called before its first turn, to find how often it has to be called in one.
+    Each is called before its first turn, to get warm and to find how often it fits into one.
 
     Parameters
     ----------
     functions : what to time, by name
     device : where the functions work; a CUDA device is waited for
-    budget : float, seconds for the rounds, which follow the calls that warm up. There are as many
-        rounds as fit, at least ``fewest`` and at most 101
-    shortest : float, seconds: a turn calls a function so often that it takes about so long. With
-        a budget of 0 it calls it once
-    fewest : int, rounds that there are in any case
+    budget : float, seconds for the rounds. With 0, to see that it runs, a turn is one call
 
     Returns
     -------
     DataFrame with a row for each round and a column for each function: seconds a call
     """
     calls, a_round = {}, 0.0
-    for key, function in functions.items():
+    for name, function in functions.items():
+        function()
         once = seconds(function, device)
-        if once < LONG:
-            once = seconds(function, device)
-        if once < shortest:
-            once = seconds(function, device, calls=3)
-        calls[key] = max(1, round(shortest / once)) if budget else 1
-        a_round += once * calls[key]
-    rounds = min(MOST_ROUNDS, max(fewest, int(budget / a_round)))
+        calls[name] = max(1, round(TURN / once)) if budget else 1
+        a_round += once * calls[name]
+    rounds = min(MOST, max(FEWEST, int(budget / a_round)))
     return in_turns(functions, rounds, calls, partial(clock, device), warm=True)
+
+
+def spread(
+    values: pd.Series, name: str, ends: tuple[float, float] = (0.25, 0.75)
+) -> dict[str, float]:
+    """Give the median, under ``name``, and quantiles, under ``name_low`` and ``name_high``.
+
+    What is compared had its turn in the same round. So the spread of a ratio is that of the ratios
+    of the rounds, and what slowed the machine then does not show.
+    """
+    median, low, high = map(float, values.quantile([0.5, *ends]))
+    return {name: median, f"{name}_low": low, f"{name}_high": high}

@@ -2,43 +2,101 @@
 
 Every variant starts from the same weights and sees the same batches. The variants take turns, an
 epoch each. What an epoch takes is all that it needs: making its batches, the steps, and the
-accuracy on the documents for validation. A single step is timed as well, its parts and its memory.
+accuracy on the documents for validation. A single step is timed as well, and its memory measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from tqdm import tqdm
 
-from benchmarks.epochs import BASELINE, Documents, double_losses, train_in_turns
-from benchmarks.limits import Peak, multiply_adds
-from benchmarks.ratios import quartiles, ratio
-from benchmarks.timing import interleave
-from benchmarks.variants import (
-    EMBED_DIM,
-    NUM_HEADS,
-    VARIANTS,
-    build,
-    build_optimizer,
-    training_step,
-)
+from benchmarks.timing import interleave, seconds, spread
+from benchmarks.variants import VARIANTS, build, build_optimizer, training_step
 from utils.measure import peak_memory
+from utils.news import NEWS, class_names, drop_duplicates, load_news
+from utils.text import make_dataloader, train_tokenizer
 
-FLOOR = "floor"
-SLOW = ("loop", "reshaped")
+BASELINE, FLOOR = "torch", "floor"
+EPOCHS, SLOW_EPOCHS = 10, {"loop": 2, "reshaped": 2}
+BUDGET = 40.0  # seconds for single steps
+Batch = tuple[Tensor, Tensor]  # ids (B, T) and labels (B,)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The batches of every epoch, on the device, and those for validation."""
+
+    epochs: list[list[Batch]]
+    validation: list[Batch]
+    vocab_size: int
+    num_classes: int
+    seconds: float  # that making the batches of all epochs took
+
+    @property
+    def largest(self) -> Batch:
+        """The largest batch of the first epoch: with it a single step is measured."""
+        return max(self.epochs[0], key=lambda batch: batch[0].numel())
+
+    def build(self, name: str, device: torch.device) -> torch.nn.Module:
+        """Build the classifier in one of the ways."""
+        return build(name, self.vocab_size, self.num_classes, device)
+
+
+def measure(device: torch.device, quick: bool) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
+    """Give settings and tables, for the file."""
+    whole = 2 if quick else EPOCHS
+    documents = load_documents(whole, device, quick)
+    epochs = {name: min(whole, SLOW_EPOCHS.get(name, whole)) for name in VARIANTS}
+    budget = 0.0 if quick else BUDGET
+    tables = compare_variants(documents, epochs, device, budget, memory=not quick)
+    settings = {
+        "dtype": "float32",
+        "epochs": whole,
+        "slow_epochs": min(epochs.values()),
+        "documents": sum(len(labels) for _, labels in documents.epochs[0]),
+        "source": NEWS.source,
+        "step_shape": list(documents.largest[0].shape),
+        "budget": budget,
+    }
+    return settings, tables
+
+
+def load_documents(epochs: int, device: torch.device, quick: bool = False) -> Documents:
+    """Load, split and tokenise the news as chapter 7 does, and make the batches of all epochs.
+
+    Of a quick run there are 64 documents, cut at 32 tokens.
+    """
+    news = drop_duplicates(load_news())
+    tokenizer = train_tokenizer(news["train"]["text"][:], vocab_size=1000)
+    parts = news["train"].train_test_split(test_size=0.25, seed=0)
+    train, validation = (
+        part.select(range(min(64, len(part)))) if quick else part
+        for part in (parts["train"], parts["test"])
+    )
+    length = 32 if quick else 512
+    loader = make_dataloader(train, tokenizer, max_length=length, seed=0)
+    val_loader = make_dataloader(validation, tokenizer, 64, max_length=length)
+
+    def move(batches: Iterable[Any]) -> list[Batch]:
+        return [(ids.to(device), labels.to(device)) for ids, labels in batches]
+
+    made: list[list[Batch]] = []
+    taken = seconds(lambda: made.extend(move(loader) for _ in range(epochs)), device)
+    return Documents(made, move(val_loader), len(tokenizer), len(class_names(news)), taken)
 
 
 def compare_variants(
     documents: Documents,
-    slow_epochs: int,
+    epochs: dict[str, int],
     device: torch.device,
-    peak: Peak,
     budget: float,
     memory: bool = True,
 ) -> dict[str, pd.DataFrame]:
@@ -46,160 +104,93 @@ def compare_variants(
 
     Parameters
     ----------
-    slow_epochs : int, for how many epochs the two slowest, the loop and the reshaped layer, are
-        trained. Their seconds for all epochs are then reckoned from these
+    epochs : for how many each is trained. Of fewer than there are batches for, the seconds for all
+        are reckoned
     budget : float, seconds for timing single steps
-    memory : bool, whether to measure the peak memory, each in a process of its own
+    memory : bool, whether to measure the peak memory of a step, each in a process of its own
 
     Returns
     -------
-    dict of DataFrames: "variants" (a row for each), "epochs" (for each variant and epoch), "steps"
-    (for each part of a step), "double" (the losses in double precision, for each epoch). The
-    differences are the largest from the baseline's: of the mean loss of an epoch, of the loss of a
-    step, and of the logits before and after training. In training, rounding in another order is
-    carried on from step to step, and grows
+    dict of DataFrames: "variants" (a row for each) and "epochs" (see ``train_in_turns``). The
+    differences are the largest from the baseline's: of the mean loss of an epoch, and of the logits
+    before training. In training, rounding in another order is carried on from step to step, and
+    grows
     """
-    whole = len(documents.epochs)
-    epochs = dict.fromkeys(VARIANTS, whole) | dict.fromkeys(SLOW, slow_epochs)
-    history, losses = train_in_turns(documents, epochs, device)
+    history = train_in_turns(documents, epochs, device)
     times = time_steps(documents, device, budget)
-    trained = history[history["epoch"] > 0]
-    wide = trained.pivot(index="epoch", columns="variant", values="seconds")
+    mean_loss = history.pivot(index="epoch", columns="variant", values="train_loss")
     rows = []
-    for name, variant in VARIANTS.items():
-        row: dict[str, Any] = {"variant": name, "name": variant.name, "epochs": epochs[name]}
-        row["seconds"] = wide[name].mean() * whole
-        row |= step_numbers(name, times, documents, peak)
-        if variant.same:
-            row |= _differences(name, history, losses)
-        row["val_accuracy"] = trained.loc[trained["variant"] == name, "val_accuracy"].iloc[-1]
+    for name, trained in history[history["epoch"] > 0].groupby("variant", sort=False):
+        row: dict[str, Any] = {"variant": name, "name": VARIANTS[str(name)].name}
+        row |= {"epochs": epochs[str(name)]}
+        row["seconds"] = trained["seconds"].mean() * len(documents.epochs)
+        row |= spread(1e3 * times[name], "step_ms")
+        row |= spread(times[BASELINE] / times[name], "step_speedup")
+        row |= spread(times[name] / times[FLOOR], "step_to_floor")
+        if name != FLOOR:  # another function
+            gaps = history.loc[history["variant"] == name, "logits_difference"]
+            row["loss_difference"] = (mean_loss[name] - mean_loss[BASELINE]).abs().max()
+            row["logits_before"] = gaps.iloc[0]
+        row["val_accuracy"] = trained["val_accuracy"].iloc[-1]
         if memory:
-            row["peak_mib"] = step_memory(name, documents, device)
+            row["peak_mib"] = step_memory(str(name), documents, device)
         rows.append(row)
-    return {
-        "variants": pd.DataFrame(rows),
-        "epochs": history,
-        "steps": step_table(times),
-        "double": double_losses(documents, device),
-    }
+    return {"variants": pd.DataFrame(rows), "epochs": history}
 
 
-def compare_totals(variants: pd.DataFrame, epochs: pd.DataFrame) -> pd.DataFrame:
-    """Add the ratios of whole trainings, and those of single epochs, to the table of variants.
-
-    The two are not the same: a disturbed epoch counts in full in a total, and hardly in a median.
-
-    Parameters
-    ----------
-    variants, epochs : DataFrames, the tables of these names from ``compare_variants``
+def train_in_turns(
+    documents: Documents, epochs: dict[str, int], device: torch.device
+) -> pd.DataFrame:
+    """Train each variant for its number of epochs; in each epoch all have a turn.
 
     Returns
     -------
-    DataFrame with a row for each variant, by its name, and with ``speedup``, the seconds of the
-    baseline by its own; ``to_floor``, its own by those of the floor; and ``epoch_speedup``, the
-    median over the epochs of the baseline's seconds by its own, with the least and the largest of
-    these ratios as ``epoch_speedup_low`` and ``epoch_speedup_high``
+    DataFrame with a row for each variant and epoch: ``seconds``, mean ``train_loss``, and
+    ``val_accuracy`` and ``logits_difference`` (the largest from the baseline's) on the documents
+    for validation. Epoch 0 is before training
     """
-    found = variants.set_index("variant")
-    seconds = found["seconds"]
-    trained = epochs[epochs["epoch"] > 0]
-    wide = trained.pivot(index="epoch", columns="variant", values="seconds")[seconds.index]
-    ratios = wide.rdiv(wide[BASELINE], axis="index")
-    return found.assign(
-        speedup=seconds[BASELINE] / seconds,
-        to_floor=seconds / seconds[FLOOR],
-        epoch_speedup=ratios.median(),
-        epoch_speedup_low=ratios.min(),
-        epoch_speedup_high=ratios.max(),
-    )
+    models = {name: documents.build(name, device) for name in epochs}
+    optimizers = {name: build_optimizer(model) for name, model in models.items()}
+    labels = torch.cat([batch_labels for _, batch_labels in documents.validation])
+    making = documents.seconds / len(documents.epochs)
+    losses: list[Tensor] = []
 
+    def one_epoch(name: str, batches: list[Batch]) -> None:
+        losses[:] = [training_step(models[name], optimizers[name], *batch) for batch in batches]
+        models[name].eval()
+        with torch.no_grad():
+            logits[name] = torch.cat([models[name](ids) for ids, _ in documents.validation])
 
-def largest_difference(losses: pd.DataFrame) -> float:
-    """Give the largest difference of a mean loss from that of the first column."""
-    return float(losses.sub(losses.iloc[:, 0], axis=0).abs().to_numpy().max())
-
-
-def _differences(
-    name: str, history: pd.DataFrame, losses: dict[str, list[float]]
-) -> dict[str, float]:
-    """Give the largest differences from the baseline, as far as both were trained."""
-    mean_loss = history.pivot(index="epoch", columns="variant", values="train_loss")
-    gaps = history.loc[history["variant"] == name, "logits_difference"]
-    pairs = zip(losses[name], losses[BASELINE], strict=False)
-    return {
-        "loss_difference": (mean_loss[name] - mean_loss[BASELINE]).abs().max(),
-        "step_loss_difference": max(abs(loss - other) for loss, other in pairs),
-        "logits_before": gaps.iloc[0],
-        "logits_after": gaps.iloc[-1],
-    }
+    rows = []
+    for epoch in tqdm(range(max(epochs.values()) + 1), desc="training", ncols=78):
+        turn = [name for name in epochs if epoch <= epochs[name]]
+        first = epoch % len(turn)
+        logits: dict[str, Tensor] = {}
+        found = {}
+        for name in turn[first:] + turn[:first]:
+            batches = documents.epochs[epoch - 1] if epoch else []
+            taken = making + seconds(partial(one_epoch, name, batches), device)
+            found[name] = (taken, torch.stack(losses).mean().item() if losses else math.nan)
+        for name in turn:
+            right = (logits[name].argmax(-1) == labels).double().mean().item()
+            gap = (logits[name] - logits[BASELINE]).abs().max().item()
+            rows.append((name, epoch, *found[name], right, gap))
+    columns = ["epoch", "seconds", "train_loss", "val_accuracy", "logits_difference"]
+    return pd.DataFrame(rows, columns=["variant", *columns])
 
 
 def time_steps(documents: Documents, device: torch.device, budget: float) -> pd.DataFrame:
-    """Time a step of every variant on one batch, and the parts of a step of ours, in turns.
+    """Time a step of every variant on one batch, in turns: seconds, a column for each.
 
     The learning rate is 0, so that thousands of steps on one batch leave the weights as they are;
     the optimiser's work is the same.
-
-    Returns
-    -------
-    DataFrame with a row for each round and a column for each variant, and "ours, forward", "ours,
-    backward" and "ours, optimiser": seconds. The backward pass is what it adds to the forward pass
     """
-    ids, labels = documents.largest
-    functions: dict[str, Callable[[], object]] = {}
+    steps = {}
     for name in VARIANTS:
-        model = build(name, documents.vocab_size, documents.num_classes, device)
+        model = documents.build(name, device)
         optimizer = build_optimizer(model, learning_rate=0.0)
-        functions[name] = partial(training_step, model, optimizer, ids, labels)
-    ours = build("ours", documents.vocab_size, documents.num_classes, device)
-    optimizer = build_optimizer(ours, learning_rate=0.0)
-    training_step(ours, optimizer, ids, labels)  # so that there are gradients
-
-    def forward() -> Tensor:
-        return F.cross_entropy(ours(ids), labels)
-
-    def backward() -> None:
-        ours.zero_grad()
-        forward().backward()
-
-    functions["ours, forward"] = forward
-    functions["ours, backward"] = backward
-    functions["ours, optimiser"] = optimizer.step
-    times = interleave(functions, device, budget, shortest=0.1)
-    times["ours, backward"] -= times["ours, forward"]
-    return times
-
-
-def step_table(times: pd.DataFrame) -> pd.DataFrame:
-    """Give a row for each column of the times: milliseconds and the ratio to the floor."""
-    rows = [
-        {"part": part, **quartiles(1e3 * times[part], "ms"), **ratio(times, part, FLOOR, "ratio")}
-        for part in times.columns.astype(str)
-    ]
-    return pd.DataFrame(rows)
-
-
-def step_numbers(
-    name: str, times: pd.DataFrame, documents: Documents, peak: Peak
-) -> dict[str, Any]:
-    """Give milliseconds, ratios to baseline and floor, and operations a second, of one variant.
-
-    The operations are those of the attention layer's products, forward and backward, for the rows
-    that are asked for, in the order that needs fewer. The bag and the floor do other work.
-    """
-    found: dict[str, Any] = {
-        **quartiles(1e3 * times[name], "step_ms"),
-        **ratio(times, BASELINE, name, "step_speedup"),
-        **ratio(times, name, FLOOR, "step_to_floor"),
-    }
-    variant = VARIANTS[name]
-    if variant.change or not variant.same:
-        return found
-    B, T = documents.largest[0].shape
-    # Two operations for each multiply-add, and two products backward for each one forward.
-    flops = 6 * multiply_adds(B, variant.queries or T, T, EMBED_DIM, NUM_HEADS)
-    rate = flops / (1e-3 * found["step_ms"])
-    return found | {"tflops": rate / 1e12, "of_peak": rate / peak.flops}
+        steps[name] = partial(training_step, model, optimizer, *documents.largest)
+    return interleave(steps, device, budget)
 
 
 def step_memory(name: str, documents: Documents, device: torch.device) -> float:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.reshaped import FusedAttention, ReshapedAttention
-from benchmarks.steps import classification_loss, gradient_steps
 from utils.attention import MultiHeadAttention
 from utils.fast import FastMultiHeadAttention
 from utils.models import TextClassifier
@@ -92,19 +91,12 @@ class BagOfTokens(nn.Module):
         return self.classifier(mha.out_proj(heads.flatten(1)))
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A way to compute the classifier; all but those that are not ``same`` are one function."""
+class Variant(NamedTuple):
+    """A way to compute the classifier: its name, the layer, and a change of the model around it."""
 
     name: str
-    wrap: Callable[[nn.MultiheadAttention], nn.Module]
-    queries: int | None = None  # how many are asked for; None: all
-    same: bool = True
-    change: Callable[[TextClassifier], nn.Module] | None = None  # of the model around the layer
-
-
-def _ours(mha: nn.MultiheadAttention) -> nn.Module:
-    return FastMultiHeadAttention.from_torch(mha)
+    layer: Callable[[nn.MultiheadAttention], nn.Module]
+    change: Callable[[TextClassifier], nn.Module] = lambda model: model
 
 
 VARIANTS = {
@@ -112,12 +104,16 @@ VARIANTS = {
     "loop": Variant(
         "a loop over heads", lambda mha: AllRows(NaiveMultiHeadAttention.from_torch(mha), True)
     ),
-    "reshaped": Variant("reshaped", lambda mha: AllRows(ReshapedAttention.from_torch(mha), True)),
-    "fused": Variant("fused kernel", lambda mha: AllRows(FusedAttention.from_torch(mha), False)),
-    "row": Variant("torch.nn, asked for one row", lambda mha: mha, queries=1),
-    "ours": Variant("ours", _ours, queries=1),
-    "bag": Variant("ours, model as a bag of tokens", _ours, queries=1, change=BagOfTokens),
-    "floor": Variant("no attention: mean of the tokens", lambda _: MeanOfTokens(), same=False),
+    "reshaped": Variant("reshaped", lambda mha: AllRows(MultiHeadAttention.from_torch(mha), True)),
+    "fused": Variant(
+        "fused kernel", lambda mha: AllRows(MultiHeadAttention.from_torch(mha), False)
+    ),
+    "row": Variant("torch.nn, asked for one row", lambda mha: mha),
+    "ours": Variant("ours", FastMultiHeadAttention.from_torch),
+    "bag": Variant(
+        "ours, model as a bag of tokens", FastMultiHeadAttention.from_torch, BagOfTokens
+    ),
+    "floor": Variant("no attention: mean of the tokens", lambda _: MeanOfTokens()),
 }
 
 
@@ -125,10 +121,10 @@ def build(name: str, vocab_size: int, num_classes: int, device: torch.device) ->
     """Build the classifier in one of these ways; all start with the same weights."""
     variant = VARIANTS[name]
     torch.manual_seed(0)
-    layer = variant.wrap(nn.MultiheadAttention(EMBED_DIM, NUM_HEADS, batch_first=True))
+    layer = variant.layer(nn.MultiheadAttention(EMBED_DIM, NUM_HEADS, batch_first=True))
     torch.manual_seed(1)
     model = TextClassifier(vocab_size, EMBED_DIM, num_classes, layer)
-    return (variant.change(model) if variant.change else model).to(device)
+    return variant.change(model).to(device)
 
 
 def build_optimizer(model: nn.Module, learning_rate: float = 1e-3) -> torch.optim.Optimizer:
@@ -140,17 +136,9 @@ def training_step(
     model: nn.Module, optimizer: torch.optim.Optimizer, ids: Tensor, labels: Tensor
 ) -> Tensor:
     """Take one step, and give the loss before it."""
-    losses: list[Tensor] = []
-    train_epoch(model, optimizer, [(ids, labels)], losses)
-    return losses[0]
-
-
-def train_epoch(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    batches: list[tuple[Tensor, Tensor]],
-    losses: list[Tensor],
-) -> None:
-    """Take a step on each batch, and add its loss to ``losses``."""
-    steps = gradient_steps(model, batches, classification_loss, optimizer)
-    losses += [loss for _, loss in steps]
+    model.train()
+    loss = F.cross_entropy(model(ids), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.detach()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import torch
@@ -16,7 +15,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from benchmarks import writer
-from benchmarks.timing import interleave
+from benchmarks.timing import interleave, spread
 from chapters.ch18_llama import to_llama
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_sampling import write
@@ -24,15 +23,13 @@ from chapters.ch18_writer import load_writer
 from utils.byte_pairs import END_OF_TEXT
 from utils.costs import count
 
-AIM = 1.5  # times as fast as ``generate`` with its default, one text at a time
 OURS, DEFAULT, FLOOR = "ours", "generate", "the products alone"
 CALLS = {DEFAULT: {}, "generate, static cache": {"cache_implementation": "static"}}
 TIE = 1e-3  # logits that are as near as this may be the other way round after rounding
-Way = Callable[[Tensor, int], Tensor]  # prompts (B, T) and a number of tokens -> (B, tokens)
+Way = Callable[[Tensor, int], Any]  # prompts (B, T) and a number of tokens -> (B, tokens)
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """What is measured."""
 
     prompt: int = 128  # tokens that are there
@@ -43,40 +40,29 @@ class Sizes:
 QUICK = Sizes(prompt=8, new_tokens=6, batches=(1, 3))
 
 
-def load_model(quick: bool) -> tuple[LanguageModel, list[str]]:
-    """Give the trained writer, or a model of its size that was not trained; and say which.
-
-    Raises
-    ------
-    RuntimeError
-        if the trained weights are there and are not those of their recipe
-    """
+def measure(device: torch.device, quick: bool) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
+    """Give settings and tables, for the file; a quick run writes with random weights."""
     if quick:
-        return _untrained(writer.SETTINGS | writer.QUICK), ["A small model with random weights."]
-    if (writer.RESULTS / f"{writer.NAME}.safetensors").is_file():
-        return load_writer(writer.RESULTS, writer.NAME).model, []
-    said = "There are no trained weights, so these are random ones: `make train-writer` trains."
-    return _untrained(writer.SETTINGS), [said]
+        model, sizes, budget = writer.build(writer.QUICK).eval(), QUICK, 0.0
+    else:  # seconds for a batch on some threads
+        model, sizes, budget = load_writer(writer.RESULTS).model, Sizes(), 40.0
+    rows = compare_writing(model, sizes, device, budget)
+    return {"dtype": "float32", "budget": budget, **sizes._asdict()}, {"writing": rows}
 
 
 def compare_writing(
     model: LanguageModel, sizes: Sizes, device: torch.device, budget: float
-) -> tuple[pd.DataFrame, list[str]]:
+) -> pd.DataFrame:
     """Time how the model and the same weights as a Llama write, once all write the same texts.
 
     Each batch is written on one thread, and on as many as PyTorch has here.
 
-    Parameters
-    ----------
-    budget : float, seconds for a batch and a number of threads
-
     Returns
     -------
-    rows : DataFrame with a row for each batch, number of threads and way to write: seconds, tokens
-        a second, and how many times as long it takes as ours, each with its range; and ``calls``,
-        the operators of PyTorch that a token takes. The last way writes nothing: it only multiplies
-        with the weights, as often as all must
-    notes : list of str, where two ways took two tokens that are equally good
+    DataFrame with a row for each batch, number of threads and way to write: seconds, tokens a
+    second, and how many times as long it takes as ours, each with its range; and ``calls``, the
+    operators of PyTorch that a token takes. The last way writes nothing: it only multiplies with
+    the weights, as often as all must
 
     Raises
     ------
@@ -87,27 +73,25 @@ def compare_writing(
     theirs = to_llama(model)
     ways: dict[str, Way] = {OURS: partial(_ours, model)}
     ways |= {name: partial(_theirs, theirs, options) for name, options in CALLS.items()}
+    timed: dict[str, Way] = {**ways, FLOOR: partial(_products, model)}
     most = torch.get_num_threads() if device.type == "cpu" else 1
     rows: list[dict[str, Any]] = []
-    notes: list[str] = []
-    jobs = list(product(sizes.batches, sorted({1, most})))
-    for batch, threads in tqdm(jobs, desc="writing", ncols=78):
+    for batch, threads in tqdm([*product(sizes.batches, sorted({1, most}))], desc="writing"):
         with _threads(threads):
             ids = prompts(model, batch, sizes.prompt)
-            written = {name: way(ids, sizes.new_tokens) for name, way in ways.items()}
-            notes += check_texts(model, ids, written)
-            timed: dict[str, Callable[[Tensor, int], object]] = {**ways}
-            timed[FLOOR] = partial(_products, model)
+            check_texts(
+                model, ids, {name: way(ids, sizes.new_tokens) for name, way in ways.items()}
+            )
             calls = {name: _calls(way, ids) for name, way in timed.items()}
             turns = {name: partial(way, ids, sizes.new_tokens) for name, way in timed.items()}
             times = interleave(turns, device, budget)
         for name in timed:
             row: dict[str, Any] = {"batch": batch, "threads": threads, "way": name}
-            row |= _spread(times[name], "seconds")
-            row |= _spread(batch * sizes.new_tokens / times[name], "per_second")
-            row |= _spread(times[name] / times[OURS], "to_ours")
+            row |= spread(times[name], "seconds", (0, 1))
+            row |= spread(batch * sizes.new_tokens / times[name], "per_second", (0, 1))
+            row |= spread(times[name] / times[OURS], "to_ours", (0, 1))
             rows.append(row | {"calls": calls[name], "rounds": len(times)})
-    return pd.DataFrame(rows), notes
+    return pd.DataFrame(rows)
 
 
 def prompts(model: LanguageModel, batch: int, length: int) -> Tensor:
@@ -117,30 +101,24 @@ def prompts(model: LanguageModel, batch: int, length: int) -> Tensor:
     return torch.cat([begin, *(token.unsqueeze(1) for token in drawn)], dim=1)
 
 
-def check_texts(model: LanguageModel, ids: Tensor, written: Mapping[str, Tensor]) -> list[str]:
-    """See that all went on with ``ids`` as ours did; what follows a tie may differ, and is told.
+@torch.no_grad()
+def check_texts(model: LanguageModel, ids: Tensor, written: Mapping[str, Tensor]) -> None:
+    """See that all went on with ``ids`` as ours did; what follows a tie may differ.
 
     Raises
     ------
     ArithmeticError
         if one is another text, or of another length
     """
-    ours, notes = written[OURS], []
+    ours = written[OURS]
     for name, found in written.items():
         if found.shape != ours.shape:
             raise ArithmeticError(f"“{name}” wrote {found.shape[1]} tokens, not {ours.shape[1]}.")
         for row in (found != ours).any(dim=1).nonzero().flatten().tolist():
             first = int((found[row] != ours[row]).nonzero()[0])
-            with torch.no_grad():
-                logits = model(torch.cat([ids[row], ours[row, :first]]).unsqueeze(0))[0, -1]
-            one, other = logits[found[row, first]], logits[ours[row, first]]
-            if not (one - other).abs() <= TIE:
+            logits = model(torch.cat([ids[row], ours[row, :first]]).unsqueeze(0))[0, -1]
+            if not (logits[found[row, first]] - logits[ours[row, first]]).abs() <= TIE:
                 raise ArithmeticError(f"“{name}” writes another text than ours.")
-            notes.append(
-                f"After {first} tokens two are equally good, and “{name}” takes the other in one "
-                f"of {len(ids)} texts."
-            )
-    return notes
 
 
 def _ours(model: LanguageModel, ids: Tensor, count: int) -> Tensor:
@@ -162,21 +140,10 @@ def _products(model: LanguageModel, ids: Tensor, count: int) -> None:
             F.linear(inputs[weight.shape[1]], weight)
 
 
-def _calls(way: Callable[[Tensor, int], object], ids: Tensor) -> int:
+def _calls(way: Way, ids: Tensor) -> int:
     """Count the operators that one more token takes."""
     few, more = (count(partial(way, ids, tokens)).calls for tokens in (2, 4))
     return (more - few) // 2
-
-
-def _spread(values: pd.Series, name: str) -> dict[str, float]:
-    """Give the median, under ``name``, and the range, under ``name_low`` and ``name_high``."""
-    found = {name: values.median(), f"{name}_low": values.min(), f"{name}_high": values.max()}
-    return {key: float(value) for key, value in found.items()}
-
-
-def _untrained(settings: Mapping[str, Any]) -> LanguageModel:
-    torch.manual_seed(settings["seed"])
-    return writer.build(settings).eval()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from scipy import stats
 from torch import Tensor, nn
 
 from utils.experiments import run_all
-from utils.heads import recorded_weights
+from utils.models import recorded_weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

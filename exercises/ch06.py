@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from exercises.exercise import Code, FaultError, as_number, call, check
+from exercises.exercise import Case, Cases, Prediction, exercise, say
 
 
 @exercise
@@ -36,8 +36,8 @@ def is_equivariant() -> Cases:
             yield Case((tested,), expected, {said: not expected}, alone=True, ask=say)
 
 
-@check
-def both_ways(predicted: Any) -> None:
+@exercise
+def both_ways() -> Cases:
     """Check the share that ALiBi gets right where it looks both ways and is asked everywhere."""
     mistakes = {
         1.0: "the nearer word no longer came last: it may stand on either side. How would the layer know on which?",

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, register_random, settings
-from torch import nn
 
 from tools.notebooks import ROOT
 from tools.stamp import cell_source
-from utils.attention import MultiHeadAttention
+from utils.minilm import load_minilm
 
 SEED = int(os.environ.get("TEST_SEED", "0"))
 THREADS = torch.get_num_threads()
@@ -78,46 +77,23 @@ def seed():
     return SEED
 
 
-class TwoLayers(nn.Module):
-    """Embedding, two layers of self-attention, classes; the padding is token 0."""
-
-    def __init__(self, kind=MultiHeadAttention, dropout=0.0):
-        super().__init__()
-        self.embedding = nn.Embedding(9, 12)
-        self.layers = nn.ModuleList(kind(12, 4, dropout) for _ in range(2))
-        self.output = nn.Linear(12, 3)
-
-    def forward(self, ids):
-        x = self.embedding(ids)
-        for layer in self.layers:
-            x = x + layer(x, x, x, key_padding_mask=ids == 0, need_weights=False)[0]
-        return self.output(x[:, 0])
+@pytest.fixture(scope="session")
+def minilm():
+    """The published model; no test changes it."""
+    return load_minilm(dropout=0.0)
 
 
-@pytest.fixture
-def two_layers():
-    return lambda **options: TwoLayers(**options).double().eval()
-
-
-@pytest.fixture
-def batches():
-    pairs = []
-    for _ in range(2):
-        ids = torch.randint(1, 9, (3, 5))
-        ids[1, 3:] = 0
-        pairs.append((ids, torch.randint(3, (3,))))
-    return pairs
-
-
-@pytest.fixture
-def state_of():
-    """What must be as before: modes and gradients."""
-
-    def state(model):
-        modes = [module.training for module in model.modules()]
-        return modes + [parameter.grad is None for parameter in model.parameters()]
-
-    return state
+@pytest.fixture(scope="session")
+def texts():
+    """Texts of 2 to 96 tokens, whose order by length is not its own inverse."""
+    return [
+        "one",
+        "The cat sleeps on the warm stove.",
+        "A kitten is dozing beside the heater. " * 3,
+        "",
+        "Shares fell sharply after the bank raised its rates. " * 4,
+        "The central bank's decision sent the markets down.",
+    ]
 
 
 @pytest.fixture(scope="session")

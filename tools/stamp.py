@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -174,15 +173,6 @@ def _tree(source: str) -> ast.Module:
         return ast.parse(source)
     except SyntaxError:
         return ast.Module([], [])
-
-
-def code_hash(*things: Any) -> str:
-    """Hash the files in which functions or classes stand, and what these import."""
-    root = Path(__file__).resolve().parents[1]
-    files = {Path(inspect.getfile(thing)) for thing in things}
-    for file in [*files]:
-        files |= {*imported(file.read_text(encoding="utf-8"), root)}
-    return digest(sorted(map(file_hash, files)))
 
 
 def kept_code(nb: NotebookNode, root: Path) -> dict[str, str]:

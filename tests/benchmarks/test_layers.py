@@ -10,34 +10,21 @@ import pytest
 import torch
 
 from benchmarks import layers, parts, peers, report
-from benchmarks.cases import QUICK_CASES, Case
+from benchmarks.cases import QUICK_CASES
 from benchmarks.layers import compare_layers
-from benchmarks.limits import Peak
 
 ROOT = Path(__file__).resolve().parents[2]
-CPU, PEAK = torch.device("cpu"), Peak(flops=1e9, bytes=1e9)
+CPU = torch.device("cpu")
 SELF, CAUSAL, FEW = QUICK_CASES
 
 
-def compare(*cases, dtype=torch.float32):
-    return compare_layers(cases, CPU, dtype, PEAK, budget=0.0)
+def compare(*cases):
+    return compare_layers(cases, CPU, torch.float32, budget=0.0)
 
 
 @pytest.fixture(scope="module")
 def everything():
     return compare(*QUICK_CASES)
-
-
-def test_operations_by_hand():
-    # Four projections of 2 tokens, 4 to 4, and two products of 2 × 2 pairs over 4 dimensions.
-    plain = 2 * (4 * 2 * 4 * 4 + 2 * 2 * 2 * 4)
-    assert Case(1, 2, 2, 4, 2).flops(backward=False) == plain
-    assert Case(3, 2, 2, 4, 2).flops(backward=True) == 3 * 3 * plain
-    # Causal, token 1 attends to one key and token 2 to two: 3 pairs in place of 4.
-    assert Case(1, 2, 2, 4, 2, causal=True).flops(False) == 2 * (4 * 2 * 4 * 4 + 2 * 3 * 4)
-    # One query: projected, brought to the keys and back, and projected: four products 4 × 4. Then
-    # scores and mixture of 100 keys with 4 dimensions for each of 2 heads.
-    assert Case(1, 1, 100, 4, 2).flops(False) == 2 * (4 * 4 * 4 + 2 * 100 * 4 * 2)
 
 
 def test_every_layer_is_the_same_function_as_pytorchs(everything):
@@ -66,9 +53,6 @@ def test_ratios_are_to_the_fastest_that_was_asked_for_the_same(everything):
     floors = rows[rows["kind"] == "floor"]
     assert len(floors) == 2 * 2 * 3
     assert (floors["to_floor"] == 1.0).sum() >= 6
-    row = rows[rows["name"] == "ours"].iloc[0]
-    rate = SELF.flops(False) / (row["ms"] / 1e3)
-    assert (row["tflops"], row["of_peak"]) == pytest.approx((rate / 1e12, rate / PEAK.flops))
 
 
 @pytest.mark.parametrize(("part", "case"), [("output", SELF), ("gradient", FEW)])
@@ -100,9 +84,7 @@ def test_a_new_peer_is_one_entry(monkeypatch, missing):
         for peer in peers.torch_peers(case, module):
             yield dataclasses.replace(peer, name="a way")
 
-    entry = peers.Library(
-        "made-up", build=build, package="pytest", colour="#123456", marker="X"
-    )  # fmt: skip
+    entry = peers.Library("made-up", "pytest", build)
     monkeypatch.setattr(peers, "LIBRARIES", (*peers.LIBRARIES[:2], entry))
     rows, notes = compare(SELF, FEW)
     if missing:
@@ -111,21 +93,16 @@ def test_a_new_peer_is_one_entry(monkeypatch, missing):
         return
     rows.loc[rows["name"] == "torch.nn", "to_peer"] = 2.0
     rows.loc[rows["name"] == "made-up, a way", "to_peer"] = 1.0
-    result = report.make("layers", CPU, {"notes": notes}, PEAK, {"layers": rows})
+    result = report.make("layers", CPU, {"notes": notes}, {"layers": rows})
     assert result["versions"]["pytest"] == pytest.__version__
     part = parts.layers(result, "cpu")
-    assert set(part.table["fastest peer"]) == {"made-up, a way"}
-    for figure in part.draw().values():
-        assert entry.colour in figure.svg, "its marks"
-        assert "made-up" in figure.alt
+    assert set(part["all-both"]["fastest peer"]) == {"made-up, a way"}
+    assert "made-up" in part["picture"].alt
 
 
-def test_every_peer_can_be_installed_and_told_from_the_others():
+def test_every_peer_can_be_installed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = [*project["dependencies"], *project["optional-dependencies"]["bench"]]
     lines += (ROOT / "benchmarks" / "requirements.txt").read_text(encoding="utf-8").splitlines()
     installed = {re.match(r"[\w.-]*", line)[0] for line in lines}
     assert {library.package for library in peers.LIBRARIES} <= installed
-    for mark in ("name", "colour", "marker"):
-        marks = [getattr(library, mark) for library in peers.LIBRARIES]
-        assert len(set(marks)) == len(marks), mark

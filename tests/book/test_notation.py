@@ -103,34 +103,3 @@ def test_each_symbol_is_declared_once_and_used_where_it_is_declared():
             assert scope in users, f"chapter {scope} does not use {symbol}: take it from the page"
         else:
             assert len(users) > 1, f"only {users} use {symbol}: declare it there, or not"
-
-
-MADE_UP = """
-## Sizes
-| symbol | in the code |
-|---|---|
-| $T$ | `T`, of $B$ |
-
-## A layer and its steps
-| $x_t$, $X$ | `x` |
-| $s$ | `scores` |
-
-## Symbols of one chapter
-- **Chapter 3**: $M$ a mask of $T$, `mask`; $\\xi_h$ and $D_{\\text{in}}$ two numbers.
-- **Chapter A1**: $t$ a time.
-## The notation of “Attention Is All You Need” and other papers
-| $d_k$ | $T$ |
-| $T$ | $X$ |
-"""
-
-
-def test_a_symbol_that_is_not_declared_and_a_letter_that_is_no_index_are_found():
-    good = ["$X$ by $\\sqrt{d_k}$, $e^2$ `$w$`", "$$\nM T\n$$", r"$\xi$ $D_\text{in}$ $x_T$ $x^s$"]
-    assert faults(good, MADE_UP, "3") == []
-    for latex, number, end in (
-        ("X w_0", "3", "w is not declared"),
-        ("M", "4", "M is not declared"),
-        (r"\sum_s X", "3", "s is no index"),
-    ):
-        (found,) = faults([f"so ${latex}$,"], MADE_UP, number)
-        assert found.startswith(f"chapter {number}, ${latex}$: {end}")

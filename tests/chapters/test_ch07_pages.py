@@ -4,9 +4,7 @@ import pytest
 import torch
 from datasets import Dataset
 
-from chapters.ch07_pages import LENGTH, OTHER, OWN, Pages, Placed, Told, looked, written
-from utils.attention import MultiHeadAttention
-from utils.models import TextClassifier
+from chapters.ch07_pages import LENGTH, OTHER, Pages, Placed, Told
 
 TOPICS = 5
 
@@ -49,21 +47,6 @@ def test_a_counter_that_is_told_the_passages_finds_them(pages):
         counts.scores.weight.data[int(name[1]) * pages.vocab_size + i] = 1.0
     ids, places = pages.draw(8, torch.Generator().manual_seed(0))
     assert torch.equal(counts(ids).argmax(dim=-1), places)
-
-
-def test_a_page_is_written_with_its_places():
-    question, *lines, answer = written("sport", answer=1).split("\n")
-    assert (question, answer) == ("sport?", "answer: 1")
-    assert [line[0] for line in lines if line[0] != " "] == ["0", "1", "2", "3"]
-    assert " ".join(line[3:] for line in lines).split() == OWN.split()
-
-
-def test_what_is_noted_of_a_finder(pages):
-    finder = TextClassifier(pages.vocab_size, 8, 4, MultiHeadAttention(8, 2))
-    found = looked(finder, [pages.draw(5, torch.Generator().manual_seed(0))])
-    assert 0 < found["head 0"] < 1
-    assert found["head 2"] == 0, "there is no such head"
-    assert 0 <= found["found"] <= 1
 
 
 def test_a_position_of_its_own_is_added_to_each_token():

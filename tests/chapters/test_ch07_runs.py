@@ -8,7 +8,7 @@ from datasets import Dataset
 from scipy import stats
 from torch import nn
 
-from chapters.ch07_rivals import Mean, Numbered, NumberedEmbedding, Words, number
+from chapters.ch07_rivals import Mean, Numbered, NumberedEmbedding, Words
 from chapters.ch07_runs import interval, noted, right_of
 from utils.text import train_tokenizer
 
@@ -56,15 +56,6 @@ def test_a_token_keeps_its_position_where_others_are_hidden():
     assert torch.allclose(added[:3], placed.table[:3])
     shown = numbered[:, [0, 2]]
     assert torch.allclose((placed(shown) - plain(ids[:, [0, 2]]))[0, 1], placed.table[2])
-
-
-def test_a_model_is_given_positions_and_its_batches_numbers():
-    model = nn.Module()
-    model.embedding = nn.Embedding(5, 4)
-    (numbered,) = number(model, 1.0, [(torch.tensor([[3, 3]]), None)])
-    ((ids, _),) = numbered
-    first, second = model.embedding(ids)[0]
-    assert not torch.equal(first, second), "one token at two positions"
 
 
 def test_a_mean_leaves_out_what_is_blocked():

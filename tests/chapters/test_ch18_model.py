@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from chapters.ch18_llama import llama_weights, to_llama
-from chapters.ch18_model import LanguageModel, SwiGLU
+from chapters.ch18_model import LanguageModel
 from chapters.ch18_sampling import write
 
 V, B, T = 37, 3, 12
@@ -52,14 +52,6 @@ def test_it_begins_near_a_guess_and_what_is_added_is_small():
             assert parameter.std().item() == pytest.approx(expected, rel=0.1)
         else:
             assert (parameter == 1).all(), "norms"
-
-
-def test_swiglu_gates():
-    torch.manual_seed(0)
-    x = torch.randn(2, 3, 8)
-    network = SwiGLU(8, 5)
-    gate, up = network.gate_proj(x), network.up_proj(x)
-    torch.testing.assert_close(network(x), network.down_proj(gate * gate.sigmoid() * up))
 
 
 def test_what_cannot_be_is_refused():

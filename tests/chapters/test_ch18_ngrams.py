@@ -1,4 +1,4 @@
-"""Counting: probabilities that sum to one, by hand and by tables; and a compressor."""
+"""Counting: probabilities that sum to one, by hand and by tables."""
 
 from collections import Counter
 
@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.compression import compressed_bits, join_texts
 from chapters.ch18_ngrams import NGramModel
 
 few_examples = settings(max_examples=20)
@@ -64,13 +63,3 @@ def test_many_tokens_of_five_fit_and_more_do_not():
             NGramModel(torch.tensor([1]), order, vocab_size)
     with pytest.raises(ValueError, match="orders 1 to 2; got 3"):
         NGramModel(torch.tensor([1]), 2, 5).probabilities(torch.tensor([1]), 3)
-
-
-def test_a_compressor_that_has_read_a_text_needs_little_for_it():
-    generator = np.random.default_rng(0)
-    text = "".join(generator.choice([*"abcdefgh"], 4000))
-    other = "".join(generator.choice([*"abcdefgh"], 4000))
-    assert join_texts(["a", "", "bc"]) == "a\0\0bc\0"
-    assert compressed_bits(text) == pytest.approx(3 * 4000, rel=0.3), "three bits a letter"
-    assert compressed_bits(text, text) < 0.05 * compressed_bits(text)
-    assert compressed_bits(text, other) == pytest.approx(compressed_bits(text), rel=0.1)

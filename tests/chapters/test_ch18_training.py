@@ -1,7 +1,5 @@
 """Pieces of one row of tokens, their loss, and bits a byte."""
 
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -10,9 +8,7 @@ from hypothesis import strategies as st
 
 from chapters.ch18_model import LanguageModel
 from chapters.ch18_training import (
-    bits_per_byte,
     cut_pieces,
-    language_loss,
     language_nats,
     piece_starts,
 )
@@ -59,14 +55,3 @@ def test_the_nats_are_those_of_every_token_once(count, length, batch_size):
         for read, following in zip(ids[:-1].split(length), ids[1:].split(length), strict=True)
     )
     assert language_nats(model, ids, length, batch_size) == pytest.approx(expected)
-
-
-def test_the_loss_is_the_mean_of_what_follows():
-    model, ids = build(), torch.randint(V, (3, 9))
-    loss = language_loss(model, ids[:, :-1], ids[:, 1:])
-    each = model(ids[:, :-1]).log_softmax(-1).gather(2, ids[:, 1:, None])
-    torch.testing.assert_close(loss, -each.mean())
-
-
-def test_bits_a_byte():
-    assert bits_per_byte(16 * math.log(2), 8) == pytest.approx(2)

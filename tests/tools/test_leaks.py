@@ -1,13 +1,12 @@
 """Paths and quotations are found wherever an output can hold them, and nothing else is."""
 
-import json
 import tempfile
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from tools.leaks import article_runs, machine_path, news_articles, output_texts
+from tools.leaks import article_runs, machine_path, output_texts
 
 ARTICLE = "The old mill by the river was sold to a brewer from Leeds. Prices rose 6 4 6 2 7 5 6 3."
 
@@ -81,11 +80,3 @@ def test_pictures_of_points_are_not_read_as_text():
     cell = new_code_cell("f()", outputs=[new_output("display_data", data=pictures)])
     assert not any(map(machine_path, output_texts(cell)))
     assert article_runs(new_notebook(cells=[cell]), [ARTICLE]) == {}
-
-
-def test_articles_are_read_as_a_chapter_reads_them(tmp_path, monkeypatch):
-    for split, texts in {"train": ["one", "two"], "test": ["three"]}.items():
-        rows = [{"text": text, "label": 2, "label_text": "sport"} for text in texts]
-        (tmp_path / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    monkeypatch.setenv("BBC_NEWS", str(tmp_path))
-    assert news_articles() == ["one", "two", "three"]

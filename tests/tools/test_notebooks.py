@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from benchmarks import page, report
 from tools import notebooks
-from tools.notebooks import chapters, execute, tidy, write
+from tools.notebooks import chapters, execute, tidy
 from tools.problems import other_claims, problems
 from tools.stamp import kept_code
 from utils.news import NEWS
@@ -126,16 +126,6 @@ def test_what_may_not_be_published_is_not_written(chapter, root, monkeypatch, so
     before = path.read_bytes()
     with pytest.raises(SystemExit, match=message):
         execute(path, root)
-    assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir() if p.is_file()] == [path.name]
-
-
-def test_a_failed_write_leaves_the_chapter_and_nothing_else(chapter, monkeypatch):
-    path = chapter("1 + 1")
-    before = path.read_bytes()
-    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
-        write(new_notebook(), path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir() if p.is_file()] == [path.name]
 

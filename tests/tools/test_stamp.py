@@ -1,14 +1,13 @@
 """Which edits make which chapters and kept results stale: each is made in a copy of the sources."""
 
 import copy
-import re
 import shutil
 
 import nbformat
 import pytest
 
 from tools.notebooks import ROOT, chapters
-from tools.stamp import cell_source, code_cells, file_hashes, hashes, kept_code
+from tools.stamp import code_cells, file_hashes, hashes, kept_code
 
 NOTEBOOKS = {path.stem: nbformat.read(path, as_version=4) for path in chapters([])}
 
@@ -112,20 +111,3 @@ def test_kept_results_depend_on_what_leads_to_their_function():
     assert code(program) == code(program.replace("z = 3", "z = 4"))  # its own z is another
     for old, new in (("x = 1", "x = 5"), ("y[0] = 2", "y[0] = 5"), ("z = seed", "z = -seed")):
         assert code(program) != code(program.replace(old, new))
-
-
-# Words of our messages that a chapter shows on purpose, and the file that says them.
-SHOWN_MESSAGES: dict[str, tuple[str, list[str]]] = {}
-
-
-def test_a_message_that_a_chapter_shows_is_that_of_the_source():
-    catching = re.compile(r"except \w+ as error:\s+print\(")
-    for name, nb in NOTEBOOKS.items():
-        if any(catching.search(cell_source(cell)) for cell in code_cells(nb)):
-            assert name[:2] in SHOWN_MESSAGES, f"{name} prints an error: add it to the table"
-    for number, (file, phrases) in SHOWN_MESSAGES.items():
-        (nb,) = (nb for name, nb in NOTEBOOKS.items() if name.startswith(number))
-        printed = "".join(o.get("text", "") for cell in code_cells(nb) for o in cell.outputs)
-        for phrase in phrases:
-            assert phrase in printed
-            assert phrase in (ROOT / file).read_text(encoding="utf-8")

@@ -59,6 +59,8 @@ def test_dropout_acts_in_training_only():
     assert not torch.equal(block(x)[0], block(x)[0])
     assert torch.equal(block.eval()(x)[0], block(x)[0])
     assert block.mha.dropout == 0.5
+    plain = EncoderBlock(16, 4, 32)
+    assert torch.equal(plain(x)[0], plain.eval()(x)[0]), "nothing is dropped that nobody asked for"
 
 
 def test_layers_are_the_steps_of_forward():

@@ -15,45 +15,20 @@ from utils.minilm import (
 )
 from utils.text import minilm_folder, minilm_tokenizer
 
-TEXTS = [  # their order by length is not its own inverse
-    "one",
-    "The cat sleeps on the warm stove.",
-    "A kitten is dozing beside the heater. " * 3,
-    "",
-    "Shares fell sharply after the bank raised its rates. " * 4,
-    "The central bank's decision sent the markets down.",
-]
-
 
 @pytest.fixture(scope="module")
 def weights():
     return read_weights()
 
 
-@pytest.fixture(scope="module")
-def model():
-    return load_minilm(dropout=0.0)
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return minilm_tokenizer()
-
-
-@pytest.fixture(scope="module")
-def batch(tokenizer):
-    """Ids, and a mask with True = padding, of texts of 2 to 96 tokens."""
-    encoded = tokenizer(TEXTS, truncation=True, max_length=96, padding=True, return_tensors="pt")
-    padding = encoded["attention_mask"] == 0
-    return encoded["input_ids"], padding
-
-
 @torch.no_grad()
-def test_every_block_is_theirs(batch):
+def test_every_block_is_theirs(texts):
     """In double precision: float32's rounding of sums over all tokens depends on the processor."""
     model = load_minilm(dropout=0.0).double()
     theirs = BertModel.from_pretrained(minilm_folder(), attn_implementation="eager").eval().double()
-    ids, padding = (x[:, :32] for x in batch)
+    how = {"truncation": True, "max_length": 32, "padding": True, "return_tensors": "pt"}
+    encoded = minilm_tokenizer()(texts, **how)
+    ids, padding = encoded["input_ids"], encoded["attention_mask"] == 0
     published = theirs(ids, ~padding, output_hidden_states=True, output_attentions=True)
     steps, last = list(model.layers(ids, padding, need_weights=True)), model(ids, padding)
     for (x, _), hidden in zip(steps, published.hidden_states, strict=True):
@@ -63,7 +38,8 @@ def test_every_block_is_theirs(batch):
     torch.testing.assert_close(last, published.last_hidden_state, atol=1e-11, rtol=0.0)
 
 
-def test_every_tensor_has_one_place(model, weights):
+def test_every_tensor_has_one_place(weights):
+    model = load_minilm()
     load_weights(model, {name: t for name, t in weights.items() if name not in UNUSED})
     places = model.state_dict()
     assert {*WEIGHT_NAMES.values()} == {*places}
@@ -84,7 +60,8 @@ def test_every_tensor_has_one_place(model, weights):
         ({}, {"embeddings.word_embeddings.weight": "norm.bias"}, r"tokens\.weight: none"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_changes_nothing(model, weights, tensors, names, message):
+def test_what_does_not_fit_is_refused_and_changes_nothing(minilm, weights, tensors, names, message):
+    model = minilm
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     changed = {name: t for name, t in (weights | tensors).items() if t is not None}
     with pytest.raises(ValueError, match=message):
@@ -107,8 +84,8 @@ def test_another_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
         read_weights(file)
 
 
-def test_a_text_may_be_as_long_as_there_are_positions(model):
-    length = model.positions.num_embeddings
-    assert model.embed(torch.zeros(1, length, dtype=torch.long)).shape[1] == length
+def test_a_text_may_be_as_long_as_there_are_positions(minilm):
+    length = minilm.positions.num_embeddings
+    assert minilm.embed(torch.zeros(1, length, dtype=torch.long)).shape[1] == length
     with pytest.raises(ValueError, match=f"at most {length} tokens"):
-        model.embed(torch.zeros(1, length + 1, dtype=torch.long))
+        minilm.embed(torch.zeros(1, length + 1, dtype=torch.long))

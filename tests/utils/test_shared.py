@@ -1,17 +1,16 @@
 """``utils`` holds what is shared: two chapters use each public name, or a chapter and a benchmark.
 
-They use it by an import, or by another name that they import: one of ``utils``, or of the files
-that belong to a chapter, in ``chapters`` and ``exercises``.
+They use it in their own words, in those of the files of ``chapters`` and ``exercises`` that they
+import, or by another name of ``utils`` that is made of it.
 """
 
 import ast
-from collections import defaultdict
+import re
 
 import nbformat
-import pytest
 
 from tools.notebooks import ROOT, chapters
-from tools.stamp import cell_source, code_cells
+from tools.stamp import cell_source, code_cells, imported
 
 # Names of chapters that are not rewritten yet. A name leaves the list with its reason, and none
 # is added: what one chapter alone uses stands in its cells, or in `chapters/chNN_idea.py`.
@@ -27,106 +26,75 @@ NOT_YET = {
     "utils.palette.OTHERS",
     "utils.palette.PAGE",
 }
-
-PACKAGES = ("utils", "chapters", "exercises", "benchmarks")
-Name = tuple[str, str]  # of a module, and of a thing in it; "" is all of the module
+SOURCES = {f"utils.{path.stem}": path.read_text("utf-8") for path in ROOT.glob("utils/*.py")}
 
 
-def imports(tree):
-    """What each name stands for that a source imports from us, also in strings."""
-    bound = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(module=str(module)) if module.split(".")[0] in PACKAGES:
-                for alias in node.names:
-                    bound[alias.asname or alias.name] = whole(module, alias.name)
-            case ast.Constant(value=str(text)) if "import " in text and "\n" in text:
-                try:
-                    inside = imports(ast.parse(text))
-                except SyntaxError:
-                    continue
-                bound |= {f"{name} in a string": thing for name, thing in inside.items()}
-    return bound
+def words(text):
+    return set(re.findall(r"\w+", text))
 
 
-def whole(module, name):
-    return (f"{module}.{name}", "") if f"{module}.{name}" in TREES else (module, name)
+def modules(text):
+    """The modules of ``utils`` that a source imports."""
+    own = {f"utils.{name}" for line in re.findall(r"from utils import (.+)", text)
+           for name in words(line)}  # fmt: skip
+    return own | set(re.findall(r"\butils\.\w+", text))
 
 
-def module_name(path):
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+def names_of(target):
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
 
 
-def defined(tree):
-    """What each top-level name of a module is made of."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name, node
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for name in (n for target in targets for n in ast.walk(target)):
-                if isinstance(name, ast.Name):
-                    yield name.id, node
-
-
-TREES = {
-    module_name(path): ast.parse(path.read_text(encoding="utf-8"))
-    for package in PACKAGES
-    for path in (ROOT / package).rglob("*.py")
-}
-
-
-def used_by_each() -> dict[Name, set[Name]]:
-    """The things of ours that each thing of ours names; a whole module names all that it has."""
-    uses: dict[Name, set[Name]] = defaultdict(set)
-    for module, tree in TREES.items():
-        bound, own = imports(tree), dict(defined(tree))
-        uses[module, ""] = {(module, name) for name in own} | set(bound.values())
-        for name, made in own.items():
-            for node in ast.walk(made):
-                if isinstance(node, ast.Name) and node.id in bound:
-                    uses[module, name].add(bound[node.id])
-                elif isinstance(node, ast.Name) and node.id in own:
-                    uses[module, name].add((module, node.id))
-    return uses
-
-
-def reached(found: set[Name], uses: dict[Name, set[Name]], through: tuple[str, ...]) -> set[Name]:
-    """What is used by these things, or by what they use."""
-    seen, waiting = set(), list(found)
-    while waiting:
-        if (thing := waiting.pop()) not in seen:
-            seen.add(thing)
-            waiting += uses[thing] if thing[0].split(".")[0] in through else ()
-    return seen
-
-
-@pytest.fixture(scope="module")
-def users():
-    """The chapters that use each thing, and "a benchmark"."""
-    uses, found = used_by_each(), defaultdict(set)
-    for path in chapters([]):
-        nb = nbformat.read(path, as_version=4)
-        program = ast.parse("\n".join(map(cell_source, code_cells(nb))))
-        asked = set(imports(program).values())
-        for thing in reached(asked, uses, ("utils", "chapters", "exercises")):
-            found[thing].add(path.stem[:2])
-    for module, tree in TREES.items():
-        if module.startswith("benchmarks"):
-            # Not through the files of a chapter: what these use, one chapter uses.
-            for thing in reached(set(imports(tree).values()), uses, ("utils",)):
-                found[thing].add("a benchmark")
+def definitions():
+    """The words of which each top-level name of ``utils`` is made, by module and name."""
+    found = {}
+    for module, text in SOURCES.items():
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names = [node.name]
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names = [name for target in targets for name in names_of(target)]
+            else:
+                continue
+            found |= {(module, name): words(ast.unparse(node)) for name in names}
     return found
 
 
-def public_names():
-    for module, tree in TREES.items():
-        if module.startswith("utils."):
-            yield from {(module, n) for n, _ in defined(tree) if not n.startswith("_")}
+MADE_OF = definitions()
 
 
-def test_a_public_name_is_used_by_two_chapters_or_by_a_chapter_and_a_benchmark(users):
-    alone = {f"{module}.{name}" for module, name in public_names() if len(users[module, name]) < 2}
+def used(texts):
+    """The names that sources use, by an import of their module, and those that these use."""
+    found, waiting = set(), []
+    for text in texts:
+        near, said = modules(text), words(text)
+        waiting += [each for each in MADE_OF if each[0] in near and each[1] in said]
+    while waiting:
+        if (each := waiting.pop()) not in found:
+            found.add(each)
+            near = {each[0]} | modules(SOURCES[each[0]])
+            waiting += [e for e in MADE_OF if e[0] in near and e[1] in MADE_OF[each]]
+    return found
+
+
+def users():
+    """What each chapter uses, and what the benchmarks do."""
+    for path in chapters([]):
+        cells = code_cells(nbformat.read(path, as_version=4))
+        program = "\n".join(map(cell_source, cells))
+        own = (p for p in imported(program, ROOT) if ROOT / "utils" not in p.parents)
+        yield used([program, *(p.read_text("utf-8") for p in own if p.suffix == ".py")])
+    # Not through the files of a chapter: what these use, one chapter uses.
+    yield used(path.read_text("utf-8") for path in ROOT.glob("benchmarks/*.py"))
+
+
+def test_a_public_name_is_used_by_two_chapters_or_by_a_chapter_and_a_benchmark():
+    every = list(users())
+    alone = {
+        ".".join(each)
+        for each in MADE_OF
+        if not each[1].startswith("_") and sum(each in found for found in every) < 2
+    }
     assert sorted(alone - NOT_YET) == [], "move them to the chapter that uses them, or remove them"
     assert sorted(NOT_YET - alone) == [], "take them from the list: they are shared, or gone"
 

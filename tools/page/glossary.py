@@ -19,7 +19,7 @@ from sphinx.util.nodes import make_refnode
 from tools.page.links import FILE, named
 from tools.page.prose import replace, texts
 
-PLACE = re.compile(r"\s*\([^()]*(?:Chapters? [^()]*|Measurements)\)$")
+PLACE = re.compile(r"\s*\([^()]*Chapters? [^()]*\)$")
 
 
 class Word(NamedTuple):

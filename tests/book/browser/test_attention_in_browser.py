@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from chapters.live.figure import STATIC
-from utils.attention import MultiHeadAttention, scaled_dot_product_attention
+from utils.attention import MultiHeadAttention
 from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
 
 
@@ -76,20 +76,3 @@ def test_positions(page):
     for D in (1, 7, 64):
         found = page.evaluate("D => [...new SinusoidalPositionalEncoding(D).table(50).data]", D)
         assert_equal(found, SinusoidalPositionalEncoding(D).table(50))
-
-
-def test_the_definition(page):
-    query, key, value = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 2)
-    allowed = torch.rand(3, 5) < 0.5  # here true means "may attend"
-    run = """([query, key, value, mask, options]) => {
-        const inputs = [query, key, value].map((rows) => Matrix.from(rows));
-        const { output, weights } = scaledDotProductAttention(...inputs, mask, options);
-        return [[...output.data], [...weights.data]];
-    }"""
-    for options in ({}, {"scale": 0.0}, {"scale": 3.0}):
-        given = [*(x.tolist() for x in (query, key, value, allowed)), options]
-        expected = scaled_dot_product_attention(query, key, value, allowed, **options)
-        for ours, theirs in zip(page.evaluate(run, given), expected, strict=True):
-            assert_equal(ours, theirs)
-    large = "rows => [...maskedSoftmax(Matrix.from(rows)).data]"
-    assert page.evaluate(large, [[1e30, 0.0], [-1e30, -1e30]]) == [1, 0, 0.5, 0.5]

@@ -167,17 +167,6 @@ def test_masks_in_both_conventions_by_finger(open_file, file):
         assert told(page, "mask").startswith("Blocked everywhere: <b>.")
 
 
-def test_cells_of_a_mask_by_keyboard(page):
-    page.locator(".mask .buttons button").last.focus()
-    for key in ("Tab", "ArrowUp", "ArrowRight", "ArrowRight", "ArrowDown", "Space"):
-        page.keyboard.press(key)
-    expected = MASKS["both"].clone()
-    expected[1, 2] = True
-    assert_masks(page, expected, expected)
-    page.keyboard.press("Tab")  # the grid is one stop
-    assert not page.evaluate("document.activeElement.matches('td button')")
-
-
 def test_only_the_added_positions_change_with_the_place(page):
     rows = page.locator(".turn tbody tr")
     before = rows.all_inner_texts()
@@ -186,12 +175,3 @@ def test_only_the_added_positions_change_with_the_place(page):
     after = rows.all_inner_texts()
     assert after[:2] == before[:2]
     assert after[2] != before[2]
-
-
-def test_the_first_hand_is_turned_by_finger(open_file, file):
-    page = open_file(file, 390)
-    face = page.locator(".turn .face").first
-    face.scroll_into_view_if_needed()
-    (x, y), r = middle(face), face.bounding_box()["width"] / 2 - 3
-    swipe(page, (x, y - r), (x + r, y))  # a quarter of a turn: 1.57 places
-    assert "Query at 10," in told(page, "turn")

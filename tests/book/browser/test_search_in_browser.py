@@ -47,16 +47,6 @@ def test_questions_are_answered_by_the_first_two_hits(search_page, book_url, gro
     assert not failed
 
 
-def test_names_are_found_whole_and_in_parts(search_page, book_url):
-    typed = {"padding mask": "key_padding_mask", "causal_m": "causal_mask", "RoPE": "rotary"}
-    for text, word in {**typed, "average_attn_weights": "average_attn_weights"}.items():
-        ask(search_page, text)
-        marked = search_page.locator("main .search-hits mark").all_text_contents()
-        assert any(word in found.lower() for found in marked), (text, marked)
-    assert ask(search_page, "xylophone") == []
-    assert "No section" in search_page.locator("main .search-hits [role=status]").inner_text()
-
-
 def test_from_any_page_by_keyboard(browser, book_url, violations):
     """From the field to a hit and back without a mouse; nothing is loaded before it is asked."""
     page, loaded, where = browser.new_page(), [], "#pst-search-dialog"

@@ -6,21 +6,11 @@ import re
 import matplotlib as mpl
 import nbformat
 import pytest
-from markdown_it import MarkdownIt
 from matplotlib.colors import is_color_like
-from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from tools.notebooks import chapters
 
-MARKDOWN = MarkdownIt().enable("table").use(dollarmath_plugin)
 every_chapter = pytest.mark.parametrize("path", chapters([]), ids=lambda path: path.stem)
-
-
-def stars_shown(text):
-    """Give the pieces of text that a page shows with an asterisk which is not escaped."""
-    tokens = MARKDOWN.parse(text.replace(r"\*", ""))
-    pieces = [piece for token in tokens for piece in token.children or []]
-    return [piece.content for piece in pieces if piece.type == "text" and "*" in piece.content]
 
 
 def trees(nb):
@@ -65,18 +55,6 @@ def own_colours(nb):
                 named = given and (is_color_like(text) or text in mpl.colormaps)
                 if isinstance(text, str) and text != "none" and (named or COLOUR.fullmatch(text)):
                     yield number, text
-
-
-@every_chapter
-def test_no_asterisk_is_left_in_the_text(path):
-    nb = nbformat.read(path, as_version=4)
-    texts = [cell.source for cell in nb.cells if cell.cell_type == "markdown"]
-    assert [shown for text in texts for shown in stars_shown(text)] == []
-
-
-def test_an_asterisk_that_closes_nothing_is_seen():
-    assert stars_shown("*before* Writing*); after*") == [" Writing*); after*"]
-    assert stars_shown(r"*before* Writing); *after* $a*b$ `a * b` \* done") == []
 
 
 @every_chapter

@@ -54,12 +54,3 @@ def test_a_model_that_the_script_does_not_know_is_refused(translator):
     ):
         with pytest.raises(ValueError, match=words):
             figure(model)
-
-
-def test_what_cannot_be_read_is_said(translator, Transformer):
-    with pytest.raises(ValueError, match="no character 'x'"):
-        figure(translator(), text="x")
-    with pytest.raises(ValueError, match="head is 2"):
-        figure(translator(), head=2)
-    with pytest.raises(ValueError, match="room for"):
-        figure(Transformer(SIZE, 128, 2, L=2))

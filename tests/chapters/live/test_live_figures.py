@@ -5,15 +5,11 @@ from html import unescape
 import pytest
 import torch
 
-from chapters.live.headline import live_headline
 from chapters.live.layer import live_layer
 from chapters.live.mask import live_mask
 from chapters.live.query import live_query
 from chapters.live.turn import live_turn
 from tools.problems import LEGIBLE, smallest_text
-from utils.attention import MultiHeadAttention
-from utils.figures import draw_reading
-from utils.models import TextClassifier
 
 PLANE = {"keys": torch.eye(2), "names": ["a", "</script>"], "dims": ["x", "y"]}
 PLANE["start"] = torch.ones(2)
@@ -63,11 +59,3 @@ def test_the_pictures_say_their_numbers():
 def test_what_does_not_fit_is_said_in_a_sentence(live, given, words):
     with pytest.raises(ValueError, match=words):
         live("It moves.", **given)
-
-
-def test_a_model_too_large_for_a_page_is_refused():
-    model = TextClassifier(4000, 64, 2, MultiHeadAttention(64, 8))
-    still = draw_reading(["a"], [1.0], "Weight", "It reads.")
-    given = {"model": model, "tokenizer": None, "classes": ["a", "b"], "text": "a"}
-    with pytest.raises(ValueError, match="a page has room for 270,000"):
-        live_headline(**given, still=still)

@@ -61,11 +61,3 @@ def test_the_picture_says_what_was_written_and_what_comes_next():
     assert len(html) < 300_000
     assert "courseWriter = {" not in html  # the weights are not in the figure
     assert "&quot;version&quot;: &quot;aaaaaaaa&quot;" in html  # of the weights that it asks for
-
-
-def test_a_long_text_is_cut_in_the_picture_and_an_empty_one_refused():
-    written = "\n".join(map(str, range(50)))
-    html = live_writer("It writes.", writer=kept(), text="", written=written)._repr_html_()
-    assert (">…<" in html, ">40<" in html) == (True, False)
-    with pytest.raises(ValueError, match="something that"):
-        live_writer("It writes.", writer=kept(), text="can", written="")

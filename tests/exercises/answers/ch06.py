@@ -30,23 +30,6 @@ RIGHT = {
 }
 
 WRONG = {
-    ch06.is_equivariant: [
-        (lambda f: None, "return True or False"),
-        (lambda f: by_shuffles(f, moved=False), "in the new order"),
-        (lambda f: by_shuffles(f, tolerance=0.0), "room for rounding"),
-        (lambda f: by_shuffles(f, [5, 4, 3, 2, 1, 0]), "only read backwards"),
-        (lambda f: by_shuffles(f, [1, 2, 3, 4, 5, 0]), "in a circle"),
-        (lambda f: by_shuffles(f, [1, 0, 2, 3, 4, 5]), "doubling the last token"),
-        (lambda f: by_shuffles(f, [0, 2, 1, 5, 3, 4]), "doubling the first token"),
-        (lambda f: by_shuffles(f, [1, 0, 2, 3, 5, 4], 1000000000.0), "positions added"),
-    ],
-    ch06.both_ways: [
-        (1.0, "on either side"),
-        (0.98, "on either side"),
-        (0.75, "backwards"),
-        (0.0, "more often than right"),
-        (50, "from 0 to 1"),
-        (float("nan"), "from 0 to 1"),
-        (None, "should be a number"),
-    ],
+    ch06.is_equivariant: [(lambda f: None, "return True or False")],
+    ch06.both_ways: [(50, "from 0 to 1"), (float("nan"), "from 0 to 1")],
 }

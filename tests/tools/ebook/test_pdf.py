@@ -6,7 +6,6 @@ import pikepdf
 import pytest
 
 from tools.ebook import pdf
-from tools.ebook.__main__ import main, output
 
 
 def test_the_one_page_links_into_itself_and_has_its_chapters_below_their_part(site):
@@ -18,18 +17,6 @@ def test_the_one_page_links_into_itself_and_has_its_chapters_below_their_part(si
     assert "size: Letter" in page
     assert page.index("Part &amp; parcel</h1>") < page.index("<h2>One</h2>")
     assert '<span class="number">7</span>' in pdf.contents(site, {"notebooks-01-one": 7})
-
-
-def test_without_a_browser_it_says_so(site, tmp_path, monkeypatch):
-    monkeypatch.setenv("CHROMIUM", "/no/such/browser")
-    with pytest.raises(pdf.NoBrowser, match="Install one, or name it"):
-        pdf.write_pdf(site, tmp_path / "book.pdf")
-
-
-def test_the_file_is_named_after_the_book_and_another_kind_is_refused(site):
-    assert output(site, "pdf").name == "a-tiny-tiny-book.pdf"
-    with pytest.raises(SystemExit, match=r"python -m tools\.ebook epub"):
-        main("docx")
 
 
 @pytest.mark.slow

@@ -54,12 +54,6 @@ def test_every_formula_is_set_in_signs_of_the_font():
             assert set(shown) <= known, (latex, set(shown) - known)
 
 
-def test_a_formula_is_good_xml_though_names_of_functions_hold_an_entity():
-    found = mathematics.as_mathml(r"\operatorname{head}(Q) < \exp(0)", block=False)
-    text = "".join(ElementTree.fromstring(found).itertext())
-    assert text == "head\N{FUNCTION APPLICATION}(Q)<exp\N{FUNCTION APPLICATION}(0)"
-
-
 @pytest.mark.parametrize("builder", ["html", "epub"])
 def test_a_page_has_formulas_and_a_wrong_one_is_a_warning(tmp_path, builder):
     settings = {

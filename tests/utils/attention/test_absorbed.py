@@ -1,11 +1,14 @@
 """Products associate: what is absorbed is what is projected, forward and backward."""
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from utils.attention import scaled_dot_product_attention
-from utils.fast import absorbed_attention
+from utils.fast import FastMultiHeadAttention, absorbed_attention
 
 B, T, S, H, HEAD_DIM, KDIM, VDIM = 2, 3, 5, 2, 4, 6, 7
 
@@ -108,3 +111,23 @@ def test_under_autocast_the_backward_pass_runs_in_the_lower_precision_too():
     gradients = torch.autograd.grad(heads.float().sum(), [q, *rest[:3]])
     expected = torch.autograd.grad(absorbed_attention(q, *rest)[0].sum(), [q, *rest[:3]])
     torch.testing.assert_close(gradients, expected, atol=0.15, rtol=0.1)
+
+
+@pytest.mark.parametrize(("num_kv_heads", "head_dim", "widths"), [(4, 2, (8, 8)), (1, 12, (5, 30))])
+def test_the_fast_layer_takes_the_order_that_pytorch_counts_as_cheaper(
+    num_kv_heads, head_dim, widths
+):
+    kdim, vdim = widths
+    layer = FastMultiHeadAttention(
+        8, 4, kdim=kdim, vdim=vdim, num_kv_heads=num_kv_heads, head_dim=head_dim
+    )
+    choose = layer.absorbing_is_cheaper
+    for T, S in itertools.product([1, 2, 4, 8], [2, 8, 33]):
+        given = torch.randn(3, T, 8), torch.randn(3, S, kdim), torch.randn(3, S, vdim)
+        counted = []
+        for absorbing in (False, True):
+            layer.absorbing_is_cheaper = lambda T, S, absorbing=absorbing: absorbing
+            with torch.no_grad(), FlopCounterMode(display=False) as counter:
+                layer(*given)
+            counted.append(counter.get_total_flops())
+        assert choose(T, S) == (counted[1] < counted[0])

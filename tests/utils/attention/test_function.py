@@ -44,14 +44,6 @@ def test_the_function_equals_pytorchs_forward_and_backward(kind, value_width):
     torch.testing.assert_close(*gradients)
 
 
-def test_a_causal_mask_may_stand_beside_another():
-    q, k, v = torch.randn(3, 2, 5, 6).unbind()
-    mask = torch.rand(5, 5) < 0.5  # some queries are left without a key
-    _, weights = scaled_dot_product_attention(q, k, v, mask, is_causal=True)
-    _, expected = scaled_dot_product_attention(q, k, v, mask.tril())
-    assert torch.equal(weights, expected)
-
-
 def test_dropout_zeroes_weights_scales_the_others_and_draws_as_pytorch():
     q, k, v = (torch.randn(3, 20, 4) for _ in range(3))
     _, weights = scaled_dot_product_attention(q, k, v)

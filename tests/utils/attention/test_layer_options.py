@@ -1,7 +1,5 @@
 """What the layer offers beyond PyTorch's: widths of heads, scale, positions, shared key heads."""
 
-import itertools
-
 import pytest
 import torch
 from torch import nn
@@ -74,24 +72,6 @@ def test_each_option_is_what_the_definition_says(
 
     of = list(layer.parameters())
     close(run(lambda *x: layer(*x, **call), given, *of), run(expected, given, *of))
-
-
-def test_rotary_inside_is_the_papers_formula_for_each_pair_of_tokens(make, close):
-    positions = RotaryPositionalEncoding(4)
-    layer = make(MultiHeadAttention, D, 4, head_dim=4, num_kv_heads=2, positions=positions)
-    x, heads = torch.randn(B, 5, D).double(), torch.zeros(B, 5, 4, 4).double()
-    q, k, v = (getattr(layer, f"{name}_proj")(x).unflatten(-1, (-1, 4)) for name in "qkv")
-    for b, t, h in itertools.product(range(B), range(5), range(4)):
-        scores = []
-        for s in range(t + 1):  # causal
-            pairs = [torch.complex(*x.chunk(2)) for x in (q[b, t, h], k[b, s, h // 2])]
-            angles = (t - s) * torch.tensor([1, 1e-2], dtype=torch.float64)
-            turns = torch.polar(torch.ones(2).double(), angles)
-            scores.append((pairs[0] * pairs[1].conj() * turns).real.sum() / 2)
-        heads[b, t, h] = torch.stack(scores).softmax(0) @ v[b, : t + 1, h // 2]
-    for need_weights in (True, False):
-        output, _ = layer(x, x, x, need_weights=need_weights, is_causal=True)
-        close(output, layer.out_proj(heads.flatten(2)))
 
 
 def test_drawing_the_weights_anew_leaves_those_of_the_positions():
