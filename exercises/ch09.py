@@ -1,43 +1,57 @@
-"""Checks of chapter 9: what two heads can answer, a layer of ones."""
+"""Checks of chapter 9: what two heads can answer, keys that can all win."""
 
 from typing import Any
 
-from exercises.exercise import Cases, Prediction, check, exercise, refuse_names
+import torch
+from scipy.spatial import ConvexHull
+from torch import Tensor
 
+from exercises.exercise import FaultError, as_number, check
 
-@exercise
-def two_heads() -> Cases:
-    """Check the share of four lookups that two heads of 8 numbers answer, 0.56 to 0.63.
-
-    Plain guessing of the two others gives 9/16; with the value that was found, which one key in
-    sixteen shares, it is 0.59, and training reaches 0.59 to 0.63.
-    """
-    chance = 1 / 16 + 15 / 16 / 8  # the same key was asked for twice, or else its value is the same
-    mistakes = {
-        1.0: "a head has one softmax for all four places, so it finds one key well and not two.",
-        (3 + chance) / 4: "that is three places found. How many are there heads for?",
-        0.75: "that is three of the four places, and there are two heads.",
-        0.5: "the places that no head finds are right sometimes, by chance: one value in eight. Add that.",
-        (1 + 3 * chance) / 4: "that is one place found; there are two heads.",
-        0.25: "there are two heads, and each finds one of the four places.",
-        1 / 8: "that is guessing. Each head finds one of the four places.",
-    }
-    other = "of the four places, how many get a head, and how often is a guess right for the others?"
-    yield Prediction("the accuracy of two heads", (0.555, 0.64), mistakes, 0.03, other)
-
-
-TOKENS = {
-    "ones": "with ones all values are equal, and any mixture of equal values is that value.",
-    "rand": "with rand each number is the sum of 512 that are positive: one token gets all the weight from 64 heads already.",
-    "randn": "with randn sums of 512 numbers are still so large that 64 heads are saturated, and fewer heads are sharper.",
-    "randn / 100": "all numbers of query and key are alike, but the root of D_head depends on H: where scores are small, it shows.",
+CHANCE = 1 / 16 + 15 / 16 / 8  # the same key was asked for twice, or else its value is the same
+FOUND = [(n + (4 - n) * CHANCE) / 4 for n in range(5)]  # accuracy where n of 4 places are found
+PREDICTIONS = {
+    1.0: "a head has one softmax for all four places, so it finds one key well and not two.",
+    FOUND[3]: "that is three places found. How many are there heads for?",
+    0.625: "right once in four, where nothing is found? There are eight values to guess from.",
+    0.75: "that is three of the four places, and there are two heads.",
+    0.5: "the places that no head finds are right sometimes, by chance: one value in eight. Add that.",
+    FOUND[1]: "that is one place found; there are two heads.",
+    0.25: "there are two heads, and each finds one of the four places.",
+    1 / 8: "that is guessing. Each head finds one of the four places.",
 }
 
 
 @check
-def layer_of_ones(predicted: Any) -> None:
-    """Check for which tokens a layer of ones gives other outputs with 1 head than with 64.
+def two_heads(predicted: Any) -> None:
+    """Check the share of four lookups that two heads of 8 numbers answer, 0.56 to 0.60.
 
-    ``predicted`` is a list of names out of ``TOKENS``: "randn / 100" alone.
+    Plain guessing of the two others gives 9/16; with the value that was found, which one key in
+    sixteen shares, it is 0.59.
     """
-    refuse_names(predicted, TOKENS, "randn / 100", "ones")
+    share = as_number(predicted, "the accuracy of two heads")
+    if 0.555 < share < 0.605:
+        return
+    mistaken = min(PREDICTIONS, key=lambda number: abs(number - share))
+    if abs(share - mistaken) < 0.03:
+        raise FaultError(PREDICTIONS[mistaken])
+    raise FaultError("of the four places, how many get a head, and how often is a guess right for the others?")
+
+
+@check
+def all_can_win(keys: Any) -> None:
+    """Check 32 keys of two numbers, (32, 2): each is a corner of their convex hull."""
+    if not isinstance(keys, Tensor) or keys.shape != (32, 2):
+        got = tuple(keys.shape) if isinstance(keys, Tensor) else type(keys).__name__
+        raise FaultError(f"give a tensor of shape (32, 2); got {got}.")
+    points = keys.detach().double()
+    if not points.isfinite().all():
+        raise FaultError("a key holds a number that is not finite.")
+    if len(points.unique(dim=0)) < 32:
+        raise FaultError("two keys are the same, so neither scores more than the other.")
+    spread = torch.linalg.svdvals(points - points.mean(dim=0))
+    if spread[1] < 1e-6 * spread[0]:
+        raise FaultError("these lie on a line, where only the two ends can win.")
+    corners = len(ConvexHull(points.numpy()).vertices)
+    if corners < 32:
+        raise FaultError(f"{corners} of 32 can win; the others are not on the rim.")
