@@ -27,15 +27,14 @@ class Block(nn.Module):
         self.mha = MultiHeadAttention(D, heads, bias=False, head_dim=D // H)
         self.up = nn.Linear(D, hidden, bias=False)
         self.down = nn.Linear(hidden, D, bias=False)
-        ends: Any = [nn.Identity()] * 2  # a whole block adds nothing up
-        if share < 1:
-            ends = Enter.apply, Leave.apply
-        self.enter, self.leave = ends
+        cut = share < 1  # a whole block adds nothing up
+        self.enter: Any = Enter.apply if cut else nn.Identity()
+        self.leave: Any = Leave.apply if cut else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
         y = self.enter(F.layer_norm(x, (D,)))
-        x = x + self.leave(self.mha(y, y, y, need_weights=False)[0])
+        x = x + self.leave(self.mha(y, y, y, need_weights=False, is_causal=True)[0])
         y = self.enter(F.layer_norm(x, (D,)))
         return x + self.leave(self.down(self.up(y).relu()))
 

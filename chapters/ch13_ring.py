@@ -19,15 +19,23 @@ from utils.tiled import merge_attention, partial_attention
 
 
 def ring(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Attend from this slice, (B, H, T / N, D_head), to all of them."""
-    kv = torch.stack([k, v])  # one message, not two
+    """Attend from this slice, (B, H, T / N, D_head), to it and those before."""
+    N, kv = dist.get_world_size(), torch.stack([k, v])  # one message, not two
     no_sum = torch.full_like(q[..., :1], -math.inf)
     so_far = torch.zeros_like(q), no_sum  # attention to no keys
-    for _ in range(dist.get_world_size() - 1):
-        coming = pass_on(kv)  # travels while we compute
-        so_far = merge_attention([so_far, partial_attention(q, *kv)])
-        kv = coming()
-    return merge_attention([so_far, partial_attention(q, *kv)])
+    for step in range(N):
+        coming = pass_on(kv) if step < N - 1 else None  # while we compute
+        part = partial_attention(q, *kv, allowed(step, q.shape[2]))
+        so_far = merge_attention([so_far, part])
+        kv = coming() if coming else kv
+    return so_far
+
+
+def allowed(step: int, n: int) -> Tensor:
+    """Say which of the keys at hand, which come from rank - step, a query may see: (n, n)."""
+    if step == 0:  # its own slice
+        return torch.ones(n, n).tril().bool()
+    return torch.full((n, n), step <= dist.get_rank())  # else they are later tokens
 
 
 class Ring(torch.autograd.Function):
@@ -50,6 +58,7 @@ class Ring(torch.autograd.Function):
         for step in range(N):
             k, v = kv
             weights = (q @ k.mT * scale - log_sum).exp()  # those of the whole softmax
+            weights = weights.masked_fill(~allowed(step, q.shape[2]), 0)
             d_scores = weights * (d_output @ v.mT - delta) * scale
             dq += d_scores @ k
             part = torch.stack([d_scores.mT @ q, weights.mT @ d_output])
@@ -64,7 +73,7 @@ class Ring(torch.autograd.Function):
 
 
 class RingAttention(MultiHeadAttention):
-    """The layer, called with a slice of the tokens: its queries attend to those of all."""
+    """The layer, called with a slice of the tokens: its queries attend to all up to them."""
 
     def attend_heads(
         self, q: Tensor, k: Tensor, v: Tensor, *_: Any, **__: Any

@@ -1,4 +1,4 @@
-"""Chapter 13's first worker: one training step of a block, by each of three cuts.
+"""Chapter 13's first worker: one training step of a block, by each of four cuts.
 
     torchrun --nproc-per-node 4 -m chapters.ch13_step [tokens of a text]
 
@@ -8,14 +8,17 @@ Every process also takes the step alone, and says how far off its share of a cut
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 
-from chapters.ch13_heads import B, Block, D, H, T, Weights, share_of
+from chapters.ch13_heads import B, Block, D, H, T, Weights, axis_of_cut, share_of
 from chapters.ch13_ring import RingAttention
-from chapters.ch13_talk import all_reduce, counted, join
+from chapters.ch13_talk import all_reduce, join, written
 
 
 def step(block: nn.Module, x: Tensor) -> Weights:
@@ -50,6 +53,15 @@ def by_texts(whole: Block, x: Tensor, rank: int, N: int) -> Weights:
     return found | all_reduced(gradients(whole))
 
 
+def by_shards(whole: Block, x: Tensor, rank: int, N: int) -> Weights:
+    """Some of the texts, with an N-th of each weight: FSDP."""
+    mesh = init_device_mesh("cpu", (N,))
+    fully_shard(whole, mesh=mesh, reshard_after_forward=True)
+    found = step(whole, x.chunk(N)[rank])
+    means = gradients(whole)  # over processes; only an N-th is here
+    return found | {name: N * mean.to_local() for name, mean in means.items()}
+
+
 def by_tokens(whole: Block, x: Tensor, rank: int, N: int) -> Weights:
     """Some tokens of each text, with all weights and a ring."""
     ring = RingAttention(D, H, bias=False)
@@ -59,26 +71,34 @@ def by_tokens(whole: Block, x: Tensor, rank: int, N: int) -> Weights:
     return found | all_reduced(gradients(whole))
 
 
+def share_of_found(cut: Any, name: str, whole: Tensor, rank: int, N: int) -> Tensor:
+    """Give the part of a result of one process that a process of the cut should find."""
+    if name in ("output", "x"):
+        axis = {by_texts: 0, by_shards: 0, by_tokens: 1}.get(cut)
+    else:
+        axis = {by_heads: axis_of_cut(name), by_shards: 0}.get(cut)
+    return whole if axis is None else whole.chunk(N, axis)[rank]
+
+
 def main(T: int = T) -> None:
-    """Take the step by each cut, and compare."""
+    """Take the step by each cut, compare, and measure what it sends."""
     rank, N = join()
-    for cut in (by_heads, by_texts, by_tokens):
+    for cut in (by_heads, by_texts, by_shards, by_tokens):
         torch.manual_seed(0)  # the same weights and tokens in all
         whole, x = Block(), torch.randn(B, T, D)
         wanted = step(whole, x)
         whole.zero_grad()
-        counted["numbers"] = 0
+        dist.barrier()
+        before = written()
         found = cut(whole, x, rank, N)
-        if cut is by_heads:
-            weights = {name: w for name, w in wanted.items() if name.endswith("weight")}
-            wanted |= share_of(weights, rank, N)
-        else:
-            for name in ("output", "x"):
-                wanted[name] = wanted[name].chunk(N, int(cut is by_tokens))[rank]
-        far = max((found[n] - wanted[n]).abs().max() / wanted[n].abs().max() for n in wanted)
+        dist.barrier()
+        sent, far = written() - before, torch.zeros(())
+        for name, right in wanted.items():
+            gap = found[name] - share_of_found(cut, name, right, rank, N)
+            far = torch.maximum(far, gap.abs().max() / right.abs().max())
         dist.all_reduce(far, dist.ReduceOp.MAX)
         if rank == 0:
-            print(f"{cut.__name__:9} off by {far:.0e}, sends {counted['numbers']:,.0f} numbers")
+            print(f"{cut.__name__:9} off by {far:.0e}, sends {sent:,.0f} numbers")
     dist.destroy_process_group()
 
 

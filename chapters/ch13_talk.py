@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
-
-counted = {"numbers": 0.0}  # that have left this process
 
 
 def join() -> tuple[int, int]:
@@ -25,10 +25,8 @@ def join() -> tuple[int, int]:
 
 def all_reduce(x: Tensor) -> Tensor:
     """Give every process the sum of what each has brought."""
-    total, N = x.clone(), dist.get_world_size()
+    total = x.clone()
     dist.all_reduce(total)  # in place
-    # By the formula: once round to add up, once to tell all.
-    counted["numbers"] += 2 * (N - 1) / N * x.numel()
     return total
 
 
@@ -39,7 +37,6 @@ def pass_on(x: Tensor) -> Callable[[], Tensor]:
     send = dist.P2POp(dist.isend, leaving, (rank + 1) % N)
     receive = dist.P2POp(dist.irecv, coming, (rank - 1) % N)
     requests = dist.batch_isend_irecv([send, receive])
-    counted["numbers"] += x.numel()
 
     def wait() -> Tensor:
         for request in requests:
@@ -47,3 +44,11 @@ def pass_on(x: Tensor) -> Callable[[], Tensor]:
         return coming
 
     return wait
+
+
+def written() -> float:
+    """Give how many numbers, of 8 bytes each, this process has written, as Linux counts them."""
+    counts = Path("/proc/self/io")
+    if not counts.exists():
+        return math.nan
+    return int(counts.read_text().split("wchar: ")[1].split()[0]) / 8

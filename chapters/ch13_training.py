@@ -79,6 +79,11 @@ def train(folder: Path, dies_at: int = 0, forgets: str = "") -> None:
                 print(f"step {step}: loss {loss:.4f}, saved", flush=True)
         if rank == 1 and step == dies_at:
             os.kill(os.getpid(), signal.SIGKILL)  # at once, unprepared
+    with torch.no_grad():
+        unseen = [tokens(step) for step in range(1001, 1021)]
+        losses = [F.mse_loss(model(x), teacher(x)) for x in unseen]
+    if rank == 0:
+        print(f"20 unseen batches: loss {torch.stack(losses).mean():.4f}")
     dist.destroy_process_group()
 
 
