@@ -98,15 +98,14 @@ with says("A window of 32 that is put on after training adds 0.166 to the loss o
     claim(costs["window"].mean(), 0.1, 0.25)
 
 with says("it adds less than 0.01 to each of them if it keeps the first key"):
-    claim(costs["first key kept"].max(), at_most=0.01)
+    claim(costs["window, first key kept"].max(), at_most=0.01)
 
 with says("and to each of eight models that learnt without BEGIN."):
     claim(costs["window, no BEGIN"].max(), at_most=0.01)
 
 with says("The ninth key does not replace it."):
-    claim(abs(costs["ninth key kept"] - costs["window"]).max(), at_most=0.01)
+    claim(abs(costs["window, ninth key kept"] - costs["window"]).max(), at_most=0.01)
 
 with says("the models without it read everything as well (a loss of 1.75 against 1.76)"):
-    alone = both.groupby("begin")["everything"].mean()
     claim(alone["no"], 1.745, 1.755)
     claim(alone["yes"], 1.755, 1.765)
