@@ -2,7 +2,7 @@
 
 from tools.claims import claim, says
 
-with says("True means blocked in PyTorch's layer, and allowed in the other three."):
+with says("True means blocked in PyTorch's layer, and allowed in PyTorch's function and in JAX's."):
     claim(not weights_of["PyTorch's layer"][future].any())
     for name in ("PyTorch's function", "JAX's function", "Keras's layer"):
         claim(not weights_of[name][:3][~future[:3]].any())
@@ -12,9 +12,11 @@ with says("their outputs differ by less than $10^{-5}$"):
     for mask in (blocked, none):
         claim(max(differences(query, key, value, mask).values()), at_most=1e-5)
 
-with says("as True wherever the number is not 0: the reverse"):
+with says("| numbers to add | `attn_mask` | `attn_mask` | `bias` | none; read as True |"):
+    to_add = np.where(blocked, -1e9, 0).astype(np.float32)
+    read = in_keras(query, value, key, attention_mask=to_add)
     turned = in_keras(query, value, key, attention_mask=blocked)
-    claim(np.abs(wrong["a mask to add"] - turned).max(), at_most=1e-6)
+    claim(np.abs(read - turned).max(), at_most=1e-6)
 
 with says("NaN, zeros or equal shares: three answers"):
     last = {name: np.asarray(w).reshape(4, 4)[3] for name, w in found.items()}
@@ -23,7 +25,7 @@ with says("NaN, zeros or equal shares: three answers"):
     for name in ("JAX's function", "Keras's layer"):
         claim(np.abs(last[name] - 0.25).max(), at_most=1e-6)
 
-with says("The answer of both layers also depends on whether you ask for the weights."):
+with says("The answer of both layers depends on whether you ask for the weights."):
     claim(not last["PyTorch's, no weights"].any())
     claim(not last["Keras's, weights too"].any())
 
@@ -34,6 +36,12 @@ with says("with the backend JAX, Keras's layer calls JAX's"):
     with patch.object(jax.nn, "dot_product_attention", wraps=function) as spy:
         keras_layer(q, v, k, attention_mask=~empty)
     claim(spy.call_count == 1)
+
+with says("then it does not call JAX's function but computes attention itself"):
+    with patch.object(jax.nn, "dot_product_attention", wraps=function) as spy:
+        options = {"attention_mask": ~blocked, "return_attention_scores": True}
+        in_keras(query, value, key, **options)
+    claim(spy.call_count == 0)
 
 with says("the padding of the second text blocks keys of the second head, in both texts"):
     heads_of_jax = jax.nn.dot_product_attention(*project(query, key, value), mask=~blocked)
