@@ -20,6 +20,9 @@ with says("A previous-token score stays below 0.7"):
 with says("7 to 9 % of the tokens are right when block 1's keys do not see what block 0 wrote"):
     claim(two["keys without notes"].min(), 0.065, 0.075)
     claim(two["keys without notes"].max(), 0.085, 0.095)
+with says("still names one of the sixteen tokens, but any one of them, and one in sixteen is 6 %"):
+    claim(named.item(), at_least=0.95)
+    claim(100 / N, 5.5, 6.5)
 with says("at least 95 % still are when its keys see nothing else, and its queries and values see"):
     claim(two["as drawn"].min(), at_least=0.95)
     claim(two["queries and values without"].min(), at_least=0.95)
@@ -31,27 +34,22 @@ with says("as many parameters"):
     claim(max(sizes) / min(sizes), at_most=1.01)
 
 kept = pd.read_csv("results/19-one.csv", comment="#")
-with says("none of sixteen models gets more than 15 % right"):
-    claim(kept["accuracy"].max(), at_most=0.15)
-    claim(len(kept[(kept["steps"] == 1000) & (kept["seed"] < 8)]) == 16)
-with says("nor does either of two trained for four times the steps"):
-    claim((kept["steps"] == 4000).sum() == 2)
+kept = kept[kept["seed"] < 8]  # without those that chose the rate
+with says("none of sixteen models gets more than 13 % right"):
+    claim(kept["accuracy"].max(), at_most=0.13)
+    claim((kept["steps"] == 1000).sum() == 16)
+with says("and its loss, 2.25 or 2.23, is nearly that of a guess, 2.20"):
+    losses = kept.loc[kept["steps"] == 4000, "loss"].tolist()
+    claim([round(loss, 2) for loss in losses] == [2.25, 2.23])
+    claim(torch.tensor(STARTS).log().item(), 2.195, 2.205)
 
 with says("none of its 24 heads has a matching score above 0.02"):
     claim(matching.max(), at_most=0.02)
     claim(matching.numel() == 24)
-with says("each costs it 13.8 nats (below), where equal chances for all would cost 7.6"):
-    claim(cost(half.roll(35, dims=0), half).mean().item(), 13.75, 13.85)
-    claim(torch.tensor(2048.0).log().item(), 7.55, 7.65)
-    claim(len(writer.vocabulary) == 2048)
 costs = [cost(b, own).mean().item() for b in (own.roll(35, dims=0), own[:, order], own)]
-with says("a repetition saves 0.4 nats of 2.2, but as much, to within 0.1, when it is shuffled"):
+with says("a repetition saves 0.4 nats of 2.2, in order or shuffled"):
     claim(costs[0] - costs[2], 0.35, 0.45)
     claim(costs[0], 2.15, 2.25)
-    claim(abs(costs[1] - costs[2]), at_most=0.1)
+    claim(costs[0] - costs[1], 0.35, 0.45)
 with says("in each of blocks 3, 4 and 5 a head has a previous-token score above 0.3"):
     claim(previous.amax(dim=1)[3:].min(), at_least=0.3)
-with says("our copier of 11,392 parameters needs two"):
-    claim(sizes[0] == 11_392)
-with says("The copier has read less than a million"):
-    claim(1000 * 32 * T, at_most=1e6)
