@@ -1,3 +1,5 @@
+"""The checks of chapter 9 accept what is right, however written, and name what is wrong."""
+
 import numpy as np
 import torch
 import torch.nn.functional as F
