@@ -22,7 +22,7 @@ with says("divides each query and each key by its root mean square"):
     theirs.weight.data = 1 + norm.q_scale.data
     q, k, v = torch.randn(3, 1, 2, 5, 16).double()  # (B, H, T, D_head)
     claim((norm(q, k, None)[0] - theirs(q)).abs().max(), at_most=1e-4)  # its eps is another
-with says("put $z_h$ in its column of the mask: that is the same"):
+with says("as if one more key came with a value of zero"):
     allowed = causal_mask(5, 5).view(1, 1, 5, 5)
     added = torch.zeros(1, 1, 5, 5).double().masked_fill(~allowed, -math.inf)
     silenced = SinkLogit(32, 2)
@@ -36,7 +36,7 @@ with says("put $z_h$ in its column of the mask: that is the same"):
     like = SimpleNamespace(sinks=silenced.sink, num_key_value_groups=1, training=False)
     theirs, _ = modeling_gpt_oss.eager_attention_forward(like, q, k, v, added, 16**-0.5)
     claim((ours - theirs.transpose(1, 2)).abs().max(), at_most=1e-6)
-with says("so all of them solve one triangular system"), torch.no_grad():
+with says("PyTorch solves them all at once"), torch.no_grad():
     delta, tokens = GatedDelta(D, 1), torch.randn(1, 9, D)
     how = {"need_weights": True, "is_causal": False}
     ours, _ = delta.attend(tokens, tokens, tokens, causal_mask(9, 9), **how)
@@ -53,118 +53,66 @@ with says("so all of them solve one triangular system"), torch.no_grad():
 with says("The scores of the plain layer go into the thousands."):
     claim(largest_score(train("plain", lr=0.1, seed=0, n=16), n=16), 1_000, 10_000)
 with says(
-    "Trained for 300 steps at a learning rate of 0.1, the plain layer recalls less than a third of the values with each of eight seeds; with QK-norm more than 0.99."
+    "Trained for 300 steps at a learning rate of 0.1, the plain layer recalls less than a third of the values with each of eight seeds. With QK-norm it recalls more than 0.99, and so it does when only $W^Q$ and $W^K$ learn at a tenth of that rate."
 ):
     claim(of(rates[0.1], "plain", "recall").max(), at_most=1 / 3)
     claim(of(rates[0.1], "QK-norm", "recall").min(), at_least=0.99)
+    claim(slow["recall"].min(), at_least=0.99)
+    claim(len(slow) == 8)
+middle = {
+    (kind, lr): np.median(of(r, kind, "loss"))
+    for lr, r in rates.items()
+    for kind in ("plain", "QK-norm")
+}
 with says(
-    "At its own best rate, 0.03, the plain layer recalls more than 0.99 as well; its median loss there, 0.007, is more than ten times that of QK-norm at 0.1."
+    "at 0.1 its median loss is less than a tenth of the plain layer's at *its* best rate, 0.03."
 ):
-    middle = {
-        (kind, lr): np.median(of(r, kind, "loss"))
-        for lr, r in rates.items()
-        for kind in KINDS_SHOWN
-    }
     claim(min(rates, key=lambda lr: middle["plain", lr]) == 0.03)
     claim(min(rates, key=lambda lr: middle["QK-norm", lr]) == 0.1)
-    claim(of(rates[0.03], "plain", "recall").min(), at_least=0.99)
-    claim(middle["plain", 0.03], 0.0055, 0.0085)
-    claim(middle["plain", 0.03] / middle["QK-norm", 0.1], at_least=10)
-
-
-def recall_of(seed, rates, steps, rise, longest=math.inf):
-    """Train a plain layer, with rates for all but W^Q and W^K, and for these two."""
-    torch.manual_seed(seed)
-    model, draw = Model(KINDS["plain"](2)), torch.Generator().manual_seed(seed)
-    two = {*model.mhas[0].q_proj.parameters(), *model.mhas[0].k_proj.parameters()}
-    others = [p for p in model.parameters() if p not in two]
-    optimizer = torch.optim.AdamW([{"params": others}, {"params": [*two]}], rates[0])
-    schedule = OneCycleLR(optimizer, rates, steps, pct_start=rise)
-    for _ in range(steps):
-        inputs, right, _ = lesson(draw, n=16)
-        optimizer.zero_grad()
-        F.cross_entropy(model(*inputs)[0][:, -QUESTIONS:].mT, right).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), longest)
-        optimizer.step()
-        schedule.step()
-    return test(model.eval(), n=16)["recall"]
-
-
-with says("the plain layer recalled 0.98 (in two runs that are not shown)"):
-    claim(recall_of(1, [0.1, 0.1], steps=900, rise=0.3, longest=1.0), 0.95, 1)
-with says("with a tenth of it for $W^Q$ and $W^K$ alone, the plain layer recalled more than 0.99"):
-    for seed in (0, 1):
-        claim(recall_of(seed, [0.1, 0.01], steps=300, rise=0.1), at_least=0.99)
-with says("And at 0.3 QK-norm fails as well, with most seeds"):
-    fast = kept(FILE, ["QK-norm"], lr=0.3)
-    claim(fast["recall"].median(), at_most=0.1)
+    claim(middle["QK-norm", 0.1] / middle["plain", 0.03], at_most=0.1)
+with says("at 0.3 most seeds fail with QK-norm as well."):
+    claim(of(rates[0.3], "plain", "recall").max(), at_most=0.1)
+    claim(np.median(of(rates[0.3], "QK-norm", "recall")), at_most=0.1)
 
 # The sink.
 with says(
-    "For a key that was not shown, the plain layer, with two heads, puts on average 0.71 of its weight on the first token, and with a sink logit 0.13."
+    "For a key that was not shown, the plain layer puts 0.71 of its weight on the first token if it has met such questions in training, and 0.13 if it has not. With a sink logit it puts 0.13 there in spite of such training (two heads, means of eight seeds)."
 ):
     claim(of(silent, "plain", "first new").mean(), 0.66, 0.76)
+    claim(of(silent, KNOWS, "first new").mean(), 0.10, 0.16)
     claim(of(silent, "sink logit", "first new").mean(), 0.09, 0.18)
 with says("the plain layer's loss almost triples, while that of the sink logit stays."):
     for kind, low, high in (("plain", 2.3, 3.0), ("sink logit", 0.7, 1.3)):
         claim(of(bare, kind, "loss").mean() / of(silent, kind, "loss").mean(), low, high)
-with says("Both recall 0.99 or more on average."):
-    claim(min(of(r, kind, "recall").mean() for r in (silent, bare) for kind in SILENT), 0.99)
-with says("The layers differ by two parameters of 19,040."):
-    sizes_of = {kind: sum(p.numel() for p in Model(KINDS[kind](2)).parameters()) for kind in SILENT}
-    claim(sizes_of == {"plain": 19_040, "sink logit": 19_042})
-with says("ours has none larger than those of other tokens."):
-    claim((silent["size first"] < silent["size others"]).all())
-with says("the weight changed by −0.04 (−0.09 to 0.01; eight seeds"):
-
-    class OutputGate(MultiHeadAttention):
-        def add_projections(self):
-            super().add_projections()
-            self.gate = self.linear(self.embed_dim, self.out_proj.in_features)
-
-        def attend(self, query, *inputs, **options):
-            heads, weights = super().attend(query, *inputs, **options)
-            return heads * self.gate(query).sigmoid(), weights  # (B, T, D)
-
-    KINDS["output gate"] = lambda H: OutputGate(D, H)
-    gated = kept(None, ["output gate"], n=4, unknown=0.5)
-    more_weight = of(gated, "output gate", "first new") - of(silent, "plain", "first new")
-    claim(more_weight.mean(), -0.055, -0.025)
-    low, high = stats.t.interval(0.95, 7, more_weight.mean(), stats.sem(more_weight))
-    claim(low, -0.11, -0.07)
-    claim(high, -0.01, 0.03)
 
 # The state.
 with says(
-    "Trained for 1,200 steps, the gated delta rule recalls at least 0.96 of the last values with each of eight seeds, and a gated sum with a state as large at most 0.74."
+    "Trained for 1,200 steps, the gated delta rule recalls at least 0.96 of the last values with one head of 32 or with four heads of 16, and at most 0.88 with four heads of 8; a gated sum with one head of 32 recalls at most 0.74 (eight seeds each)."
 ):
-    claim(of(again, "gated delta", "recall").min(), at_least=0.96)
-    claim(of(again, "gated sum", "recall").max(), at_most=0.74)
-with says("Without order a model can only guess among a key's values: about 0.44."):
+    claim(again["delta, 1 × 32: 1,024"].min(), at_least=0.96)
+    claim(again["delta, 4 × 16: 1,024"].min(), at_least=0.96)
+    claim(again["delta, 4 × 8: 256"].max(), at_most=0.88)
+    claim(again["sum, 1 × 32: 1,024"].max(), at_most=0.74)
+with says("and recalls 0.93 to 0.97."):
+    claim(again["delta, 1 × 16: 256"].min(), at_least=0.92)
+    claim(again["delta, 1 × 16: 256"].max(), at_most=0.98)
+with says("In one run of 3,600 steps, four of 8 reached 0.93."):
+    claim(long["recall"][0], 0.925, 0.935)
+with says("without order the best that a model can do is 0.44 (dashed)."):
     chances = stats.binom(15, 1 / 8).pmf(np.arange(16))
     claim((chances / np.arange(1, 17)).sum(), 0.435, 0.445)
 with says("Softmax attention recalls more than 0.99,"):
-    claim(of(again, "QK-norm and RoPE", "recall").min(), at_least=0.99)
-with says("without it the delta rule recalled 0.97"):
+    claim(again["softmax: 1,088"].min(), at_least=0.99)
 
-    class Unfading(GatedDelta):
-        def add_projections(self):
-            super().add_projections()
-            self.keep.requires_grad_(False)
-
-        def attend(self, query, *inputs, **options):
-            self.keep.weight.zero_()
-            self.keep.bias.fill_(30.0)
-            return super().attend(query, *inputs, **options)
-
-    KINDS["unfading"] = lambda H: Unfading(D, H)
-    for seed in (0, 1):
-        last = {"n": 16, "again": True}
-        found = test(train("unfading", 0.03, seed, H=1, steps=1200, **last), **last)
-        claim(found["recall"], 0.96, 0.98)
-
-
-with says("lose less than 0.01 of the recall on average"):
-    claim((more["recall 49"] - more["recall 16"]).mean(), at_most=0.01)
-with says("for less than half of the multiply-adds"):
-    claim(16 * 64 + 49 * 4 + 2 * 4 * 32, at_most=49 * 64 / 2)
+# Text.
+with says("In pieces of 128 all three beat a trigram, which counts what follows two bytes."):
+    claim(rows.loc[[*PATTERNS], "loss 128"].max(), at_most=2.0)
+    claim(rows.loc["trigram", "loss 128"], 2.065, 2.075)
+with says(
+    "In pieces of 512 the loss of `GGGG` is 2.76, worse than counting; that of `WWWG` stays at 1.65, with about a quarter of the cache."
+):
+    claim(rows.loc["GGGG", "loss 512"], 2.755, 2.765)
+    claim(rows.loc["WWWG", "loss 512"], 1.645, 1.655)
+    claim((512 + 3 * 16) / (4 * 512), 0.22, 0.28)
+with says("On this text the layer that sees all is not even needed: `WWWW` has 1.61."):
+    claim(rows.loc["WWWW", "loss 512"], 1.605, 1.615)
