@@ -53,7 +53,7 @@ with says("PyTorch solves them all at once"), torch.no_grad():
 with says("The scores of the plain layer go into the thousands."):
     claim(largest_score(train("plain", lr=0.1, seed=0, n=16), n=16), 1_000, 10_000)
 with says(
-    "Trained for 300 steps at a learning rate of 0.1, the plain layer recalls less than a third of the values with each of eight seeds. With QK-norm it recalls more than 0.99, and so it does when only $W^Q$ and $W^K$ learn at a tenth of that rate."
+    "Trained for 300 steps at a learning rate of 0.1, the plain layer recalls less than a third of the values. It recalls more than 0.99 with QK-norm, or if only $W^Q$ and $W^K$ learn at a tenth of that rate (each of eight seeds)."
 ):
     claim(of(rates[0.1], "plain", "recall").max(), at_most=1 / 3)
     claim(of(rates[0.1], "QK-norm", "recall").min(), at_least=0.99)
@@ -70,13 +70,13 @@ with says(
     claim(min(rates, key=lambda lr: middle["plain", lr]) == 0.03)
     claim(min(rates, key=lambda lr: middle["QK-norm", lr]) == 0.1)
     claim(middle["QK-norm", 0.1] / middle["plain", 0.03], at_most=0.1)
-with says("at 0.3 most seeds fail with QK-norm as well."):
+with says("At 0.3 most seeds fail with QK-norm as well."):
     claim(of(rates[0.3], "plain", "recall").max(), at_most=0.1)
     claim(np.median(of(rates[0.3], "QK-norm", "recall")), at_most=0.1)
 
 # The sink.
 with says(
-    "For a key that was not shown, the plain layer puts 0.71 of its weight on the first token if it has met such questions in training, and 0.13 if it has not. With a sink logit it puts 0.13 there in spite of such training (two heads, means of eight seeds)."
+    "For a key that was not shown, a plain layer puts 0.71 of its weight on the first token if it has met such questions in training, and 0.13 if not. A layer with a sink logit that has met them puts 0.13 there (two heads, means of eight seeds)."
 ):
     claim(of(silent, "plain", "first new").mean(), 0.66, 0.76)
     claim(of(silent, KNOWS, "first new").mean(), 0.10, 0.16)
@@ -96,7 +96,7 @@ with says(
 with says("and recalls 0.93 to 0.97."):
     claim(again["delta, 1 × 16: 256"].min(), at_least=0.92)
     claim(again["delta, 1 × 16: 256"].max(), at_most=0.98)
-with says("In one run of 3,600 steps, four of 8 reached 0.93."):
+with says("in one run of 3,600 steps, four heads of 8 reached 0.93."):
     claim(long["recall"][0], 0.925, 0.935)
 with says("without order the best that a model can do is 0.44 (dashed)."):
     chances = stats.binom(15, 1 / 8).pmf(np.arange(16))
