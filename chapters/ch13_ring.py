@@ -14,28 +14,38 @@ import torch.distributed as dist
 from torch import Tensor
 
 from chapters.ch13_talk import pass_on
-from utils.attention import MultiHeadAttention
-from utils.tiled import merge_attention, partial_attention
+from utils.attention import MultiHeadAttention, causal_mask
 
 
-def ring(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+Part = tuple[Tensor, Tensor]  # an output (B, H, T / N, D_head), a log-sum-exp (B, H, T / N, 1)
+
+
+def ring(q: Tensor, k: Tensor, v: Tensor) -> Part:
     """Attend from this slice, (B, H, T / N, D_head), to it and those before."""
     N, kv = dist.get_world_size(), torch.stack([k, v])  # one message, not two
-    no_sum = torch.full_like(q[..., :1], -math.inf)
-    so_far = torch.zeros_like(q), no_sum  # attention to no keys
+    so_far = None
     for step in range(N):
-        coming = pass_on(kv) if step < N - 1 else None  # while we compute
-        part = partial_attention(q, *kv, allowed(step, q.shape[2]))
-        so_far = merge_attention([so_far, part])
+        coming = pass_on(kv) if step < N - 1 else None  # travels while we compute
+        if step <= dist.get_rank():  # of an earlier slice; else all of these keys are later
+            part = attend(q, *kv, is_causal=step == 0)
+            so_far = merge(so_far, part) if so_far else part
         kv = coming() if coming else kv
     return so_far
 
 
-def allowed(step: int, n: int) -> Tensor:
-    """Say which of the keys at hand, which come from rank - step, a query may see: (n, n)."""
-    if step == 0:  # its own slice
-        return torch.ones(n, n).tril().bool()
-    return torch.full((n, n), step <= dist.get_rank())  # else they are later tokens
+def attend(q: Tensor, k: Tensor, v: Tensor, is_causal: bool) -> Part:
+    """Attend to some of the keys: all, or in its own slice those up to the query."""
+    scores = q @ k.mT * q.shape[-1] ** -0.5
+    if is_causal:
+        scores = scores.masked_fill(~causal_mask(*scores.shape[-2:]), -math.inf)
+    log_sum = scores.logsumexp(dim=-1, keepdim=True)
+    return (scores - log_sum).exp() @ v, log_sum
+
+
+def merge(one: Part, other: Part) -> Part:
+    """Merge attention over some keys with that over others."""
+    log_sum = torch.logaddexp(one[1], other[1])
+    return sum(o * (part - log_sum).exp() for o, part in (one, other)), log_sum
 
 
 class Ring(torch.autograd.Function):
@@ -58,7 +68,10 @@ class Ring(torch.autograd.Function):
         for step in range(N):
             k, v = kv
             weights = (q @ k.mT * scale - log_sum).exp()  # those of the whole softmax
-            weights = weights.masked_fill(~allowed(step, q.shape[2]), 0)
+            if step == 0:
+                weights = weights.tril()
+            elif step > dist.get_rank():  # of later tokens
+                weights = torch.zeros_like(weights)
             d_scores = weights * (d_output @ v.mT - delta) * scale
             dq += d_scores @ k
             part = torch.stack([d_scores.mT @ q, weights.mT @ d_output])

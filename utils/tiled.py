@@ -3,9 +3,6 @@
 The softmax can be computed while the keys are read piece by piece (online softmax), so the T x S
 scores exist one tile at a time. Going back, each tile is computed again, from one number that is
 kept for each query: the logarithm of the sum of the exponentials of its scores (log-sum-exp).
-
-With that number attention can also be computed in parts that know nothing of one another, each for
-some of the keys: ``partial_attention`` gives a part, and ``merge_attention`` puts them together.
 """
 
 from __future__ import annotations
@@ -80,94 +77,6 @@ def tiled_attention(
         reach = query.shape[-2] if window is None else window
     with torch.autocast(query.device.type, enabled=False):
         return cast(Tensor, _TiledAttention.apply(*inputs, attn_mask, reach, tile))
-
-
-def partial_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Attend to a part of the keys, and say how much that part weighs.
-
-    Differentiable. The scores of the part are held as a whole, so keep its size moderate.
-
-    Parameters
-    ----------
-    query : Tensor of shape (..., T, D_head)
-    key, value : Tensors of shape (..., S, D_head) and (..., S, D_value): a part of the keys
-    attn_mask : Tensor that broadcasts to (..., T, S), True = allowed, or floats to add, or None
-
-    Returns
-    -------
-    output : Tensor of shape (..., T, D_value), the attention over this part alone, in float32 or
-        more; zeros where a query may attend to nothing in it
-    log_sum : Tensor of shape (..., T, 1), the logarithm of the sum of the exponentials of the
-        scores; -inf where a query may attend to nothing
-
-    Raises
-    ------
-    ValueError, TypeError
-        for shapes that do not fit each other, a mask that does not, or inputs that are not floats
-        of one dtype
-
-    Source: Dao 2023, "FlashAttention-2".
-    """
-    refusals.check_products(query, key, value)
-    dtype = torch.promote_types(query.dtype, torch.float32)
-    scores = query.to(dtype) @ key.to(dtype).mT / math.sqrt(query.shape[-1])  # (..., T, S)
-    if attn_mask is not None:
-        check_mask("attn_mask", attn_mask, scores.shape, "allowed")
-        scores = scores + to_additive(attn_mask, dtype)
-    top = _finite(scores.detach().amax(dim=-1, keepdim=True))  # (..., T, 1)
-    weights = (scores - top).exp()
-    return _divide(weights @ value.to(dtype), weights.sum(dim=-1, keepdim=True), top)
-
-
-def merge_attention(parts: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Merge attentions of the same queries over different keys into the attention over all keys.
-
-    Any number of parts, in any order; a part may itself have been merged. Differentiable.
-
-    Parameters
-    ----------
-    parts : pairs of an output (..., T, D_value) and a log-sum-exp (..., T, 1), such as
-        ``partial_attention`` gives. A part in which a query saw nothing has -inf there
-
-    Returns
-    -------
-    output, log_sum : Tensors of the same shapes; zeros and -inf for a query that saw nothing in
-        any part
-
-    Raises
-    ------
-    ValueError
-        if there is no part, or a log-sum-exp is not one number for each query
-
-    Sources: Dao and others 2022, "FlashAttention", for two parts; Liu and others
-    2023, "Ring Attention with Blockwise Transformers", for keys on several devices.
-    """
-    if not parts:
-        raise ValueError("there is nothing to merge: give at least one part.")
-    for output, log_sum in parts:
-        if log_sum.shape != (*output.shape[:-1], 1):
-            raise ValueError(
-                f"a log-sum-exp of shape {tuple(log_sum.shape)} is not one number for each query "
-                f"of an output of shape {tuple(output.shape)}."
-            )
-    outputs, log_sums = (torch.stack(tensors) for tensors in zip(*parts, strict=True))
-    top = _finite(log_sums.detach().amax(dim=0))  # (..., T, 1)
-    shares = (log_sums - top).exp()  # (parts, ..., T, 1)
-    return _divide((shares * outputs).sum(dim=0), shares.sum(dim=0), top)
-
-
-def _finite(top: Tensor) -> Tensor:
-    """Give the largest score where nothing was seen: the lowest number, as -inf - -inf is NaN."""
-    return top.clamp(min=torch.finfo(top.dtype).min)
-
-
-def _divide(mixed: Tensor, total: Tensor, top: Tensor) -> tuple[Tensor, Tensor]:
-    """Give mean and log-sum-exp; the total is 0 where nothing was seen, else at least 1."""
-    blind = total == 0
-    total = total.masked_fill(blind, 1.0)
-    return mixed / total, (top + total.log()).masked_fill(blind, -math.inf)
 
 
 class _TiledAttention(torch.autograd.Function):

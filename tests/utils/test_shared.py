@@ -17,9 +17,7 @@ from tools.stamp import cell_source, code_cells, imported
 NOT_YET = {
     "utils.figures.STYLE",  # a benchmark
     "utils.figures.plot_attention",  # chapter 3, since chapter 1 has arrows instead
-    # One idea in one file, beside the layer: chapter 11 uses it as a whole, chapter 13 its parts.
-    "utils.tiled.merge_attention",
-    "utils.tiled.partial_attention",
+    # One idea in one file, beside the layer, for chapter 11.
     "utils.tiled.tiled_attention",
     # The colours of the page, card and e-book, which tools read: all colours stand in one file.
     "utils.palette.LOGO",

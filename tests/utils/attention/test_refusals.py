@@ -19,7 +19,7 @@ from utils.cache import KeyValueCache
 from utils.fast import FastMultiHeadAttention
 from utils.naive import NaiveMultiHeadAttention
 from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
-from utils.tiled import merge_attention, partial_attention, tiled_attention
+from utils.tiled import tiled_attention
 
 B, T, D, H = 2, 3, 12, 3
 INF, NAN = float("inf"), torch.tensor([0.0, 1.0, 1.0]) * -float("inf")  # 0 * -inf
@@ -31,7 +31,7 @@ CLASSES = [
 ]
 every_layer = pytest.mark.parametrize("layer_class", CLASSES)
 LAYERS = [layer_class(D, H) for layer_class in CLASSES]
-FUNCTIONS = [scaled_dot_product_attention, tiled_attention, partial_attention]
+FUNCTIONS = [scaled_dot_product_attention, tiled_attention]
 NO_EMBEDDING = {
     "token ids": (torch.randint(9, (B, T)), "token ids"),
     "whole numbers": (X.long(), "dtype torch.int64"),
@@ -213,11 +213,6 @@ REFUSED = {
         lambda: tiled_attention(X, X, X, tile=0),
     ],
     "gradient": [lambda: tiled_attention(X, X, X, torch.zeros(T, T, requires_grad=True))],
-    "one part": [lambda: merge_attention([])],
-    "one number": [
-        lambda: merge_attention([(torch.ones(3, 2), torch.ones(3))]),
-        lambda: merge_attention([(torch.ones(3, 2), torch.ones(3, 2))]),
-    ],
     # Positions.
     "embed_dim": [lambda: SinusoidalPositionalEncoding(0)],
     "even": [lambda: RotaryPositionalEncoding(5), lambda: RotaryPositionalEncoding(0)],

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from chapters.ch09_kept import kept_bytes
 from utils.attention import causal_mask, scaled_dot_product_attention
-from utils.tiled import merge_attention, partial_attention, tiled_attention
+from utils.tiled import tiled_attention
 
 problems = st.fixed_dictionaries(
     {
@@ -86,8 +86,6 @@ def test_half_precision_is_as_close_as_the_dtype_allows(dtype):
     for got, reference in zip(results, wanted, strict=True):
         assert got.dtype == dtype
         assert (got - reference).abs().max() < 8 * torch.finfo(dtype).eps * reference.abs().max()
-    parts = partial_attention(*inputs)
-    assert {part.dtype for part in parts} == {torch.float32}
 
 
 def test_scores_that_would_overflow_do_not():
@@ -97,9 +95,6 @@ def test_scores_that_would_overflow_do_not():
     torch.testing.assert_close(got, torch.tensor([[2.0], [1.0]]))
     later = tiled_attention(q, k, v, torch.tensor([-1e30, -1e30, -2e30]), tile=1)
     assert later.isfinite().all()
-    ones = torch.ones(1, 2)
-    merged = merge_attention([(ones, 1000 * ones[:, :1]), (0 * ones, 0 * ones[:, :1])])
-    torch.testing.assert_close(merged, (ones, 1000 * ones[:, :1]))
 
 
 def test_leading_dimensions_broadcast_as_in_the_reference():
@@ -145,39 +140,3 @@ def test_a_gradient_of_the_gradient_is_refused():
     (first,) = torch.autograd.grad((tiled_attention(x, x, x) ** 2).sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         first.sum().backward()
-
-
-# In parts that know nothing of one another.
-
-
-def in_parts(q, k, v, allowed, sizes, order=1):
-    parts = list(zip(k.split(sizes, -2), v.split(sizes, -2), allowed.split(sizes, -1), strict=True))
-    return merge_attention([partial_attention(q, *part) for part in parts[::order]])
-
-
-@settings(max_examples=30)
-@given(problems, st.lists(st.integers(1, 5), min_size=1, max_size=4))
-def test_merged_parts_are_the_whole_in_output_log_sum_and_gradient(problem, sizes):
-    T, S = problem["T"], sum(sizes)
-    q, k, v = inputs = draw(problem["batch"], T, S, problem["widths"])
-    allowed = torch.rand(T, S) < 0.5  # some queries see nothing in a part, some nothing at all
-    assert_same(
-        lambda *x: in_parts(*x, allowed, sizes)[0],
-        lambda *x: scaled_dot_product_attention(*x, allowed)[0],
-        inputs,
-    )
-    scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~allowed, -math.inf)
-    wanted = scores.logsumexp(dim=-1, keepdim=True)
-    for order in (1, -1):
-        torch.testing.assert_close(in_parts(q, k, v, allowed, sizes, order)[1], wanted)
-
-
-def test_a_merge_can_be_merged_and_its_log_sum_is_differentiable():
-    q, k, v = draw((2,), 4, 9, (3, 2))
-    parts = [partial_attention(q, *kv) for kv in zip(k.split(3, -2), v.split(3, -2), strict=True)]
-    in_turns = merge_attention([merge_attention(parts[:2]), parts[2]])
-    torch.testing.assert_close(in_turns, partial_attention(q, k, v))
-    allowed = causal_mask(4, 9, start=-1)  # the first query sees nothing
-    assert torch.autograd.gradcheck(
-        lambda *x: tuple(y[:, 1:] for y in in_parts(*x, allowed, [2, 7])), (q, k, v)
-    )
