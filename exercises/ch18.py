@@ -1,6 +1,5 @@
-"""Checks of chapter 18: the best tokens, a new word, the price of a byte. V tokens in the vocabulary."""
+"""Checks of chapter 18: the best tokens, a new word. V tokens in the vocabulary."""
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
@@ -8,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, Prediction, call, exercise, normal
+from exercises.exercise import Case, Cases, Code, FaultError, call, check, exercise, normal
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -74,35 +73,6 @@ def merged_word() -> Cases:
         wrong = {said: way(word, merges) for said, way in ways.items()}
         form = "{what} becomes {got}; expected {right}."
         yield Case((word, list(merges)), _merged(word, merges), wrong, repr(word), form=form, ask=_pieces)
-
-
-def _pieces(function: Code, word: str, merges: Pairs) -> list[str]:
-    pieces = call(function, word, merges)
-    if not isinstance(pieces, list | tuple) or not all(isinstance(p, str) for p in pieces):
-        raise FaultError("return a list of strings, the pieces of the word.")
-    if (together := "".join(pieces)) != word:
-        said = "a letter is used twice: after a pair, go on after it" if len(together) > len(word) else "letters are lost"
-        raise FaultError(f"{said}; the pieces of {word!r} give {together!r} together.")
-    return list(pieces)
-
-
-@exercise
-def before_training() -> Cases:
-    """Check the bits a byte of a model that gives 2,048 tokens one probability: 11 / 3.02."""
-    size = 3.02
-    mistakes = {
-        11.0: "these are the bits of a token; it has 3.02 bytes.",
-        11 * size: "a token has 3.02 bytes, so a byte costs less than a token: divide.",
-        math.log(2048): "these are the nats of a token; a bit is ln 2 of them, and a token has 3.02 bytes.",
-        math.log(2048) / size: "these are nats; the base of the logarithm is 2, not e.",
-        math.log10(2048) / size: "the base of the logarithm is 2, not 10.",
-        8.0: "a model that knew bytes alone would need 8; this one knows which 2,048 pieces there are.",
-        math.log2(2048 / size): "divide the bits by the bytes, not the tokens.",
-        2048 / size: "of 2,048 tokens take the logarithm to base 2 first.",
-        0.0: "nothing costs nothing: the fewer chances, the more bits.",
-    }
-    other = "a token that is one of 2 ** n equally probable ones costs n bits; what does a byte of it cost?"
-    yield Prediction("the number of bits", (11 / size - 0.05, 11 / size + 0.05), mistakes, 0.021, other)
 
 
 def _shared(probabilities: Tensor, keep: Tensor) -> Tensor:

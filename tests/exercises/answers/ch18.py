@@ -31,7 +31,6 @@ def joined(pieces, pair):
 
 RIGHT = {
     ch18.merged_word: [in_a_loop, in_the_order_learnt],
-    ch18.before_training: [3.64, 3.6, 11 / 3.02],
 }
 
 WRONG = {
@@ -41,5 +40,4 @@ WRONG = {
         (lambda word, merges: " ".join(word), "return a list of strings"),
         (lambda word, merges: in_a_loop(word, merges[:2]), "becomes"),
     ],
-    ch18.before_training: [(5, "one of 2 ** n"), ("many", "the number of bits")],
 }
