@@ -16,25 +16,24 @@ from torch import Tensor
 from chapters.ch13_talk import pass_on
 from utils.attention import MultiHeadAttention, causal_mask
 
-
 Part = tuple[Tensor, Tensor]  # an output (B, H, T / N, D_head), a log-sum-exp (B, H, T / N, 1)
 
 
 def ring(q: Tensor, k: Tensor, v: Tensor) -> Part:
     """Attend from this slice, (B, H, T / N, D_head), to it and those before."""
     N, kv = dist.get_world_size(), torch.stack([k, v])  # one message, not two
-    so_far = None
+    so_far = torch.zeros_like(q), torch.full_like(q[..., :1], -math.inf)  # to no keys
     for step in range(N):
         coming = pass_on(kv) if step < N - 1 else None  # travels while we compute
         if step <= dist.get_rank():  # of an earlier slice; else all of these keys are later
-            part = attend(q, *kv, is_causal=step == 0)
-            so_far = merge(so_far, part) if so_far else part
+            so_far = merge(so_far, attend(q, *kv, is_causal=step == 0))
         kv = coming() if coming else kv
     return so_far
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, is_causal: bool) -> Part:
+def attend(q: Tensor, *kv: Tensor, is_causal: bool) -> Part:
     """Attend to some of the keys: all, or in its own slice those up to the query."""
+    k, v = kv
     scores = q @ k.mT * q.shape[-1] ** -0.5
     if is_causal:
         scores = scores.masked_fill(~causal_mask(*scores.shape[-2:]), -math.inf)
@@ -44,8 +43,9 @@ def attend(q: Tensor, k: Tensor, v: Tensor, is_causal: bool) -> Part:
 
 def merge(one: Part, other: Part) -> Part:
     """Merge attention over some keys with that over others."""
-    log_sum = torch.logaddexp(one[1], other[1])
-    return sum(o * (part - log_sum).exp() for o, part in (one, other)), log_sum
+    (o1, log_sum1), (o2, log_sum2) = one, other
+    log_sum = torch.logaddexp(log_sum1, log_sum2)
+    return o1 * (log_sum1 - log_sum).exp() + o2 * (log_sum2 - log_sum).exp(), log_sum
 
 
 class Ring(torch.autograd.Function):

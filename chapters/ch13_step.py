@@ -8,13 +8,14 @@ Every process also takes the step alone, and says how far off its share of a cut
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
 
 from chapters.ch13_heads import B, Block, D, H, T, Weights, axis_of_cut, share_of
 from chapters.ch13_ring import RingAttention
@@ -59,7 +60,7 @@ def by_shards(whole: Block, x: Tensor, rank: int, N: int) -> Weights:
     fully_shard(whole, mesh=mesh, reshard_after_forward=True)
     found = step(whole, x.chunk(N)[rank])
     means = gradients(whole)  # over processes; only an N-th is here
-    return found | {name: N * mean.to_local() for name, mean in means.items()}
+    return found | {name: N * cast(DTensor, mean).to_local() for name, mean in means.items()}
 
 
 def by_tokens(whole: Block, x: Tensor, rank: int, N: int) -> Weights:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, call, check, exercise, normal
+from exercises.exercise import Case, Cases, Code, FaultError, call, exercise, normal
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -73,6 +73,16 @@ def merged_word() -> Cases:
         wrong = {said: way(word, merges) for said, way in ways.items()}
         form = "{what} becomes {got}; expected {right}."
         yield Case((word, list(merges)), _merged(word, merges), wrong, repr(word), form=form, ask=_pieces)
+
+
+def _pieces(function: Code, word: str, merges: Pairs) -> list[str]:
+    pieces = call(function, word, merges)
+    if not isinstance(pieces, list | tuple) or not all(isinstance(p, str) for p in pieces):
+        raise FaultError("return a list of strings, the pieces of the word.")
+    if (together := "".join(pieces)) != word:
+        said = "a letter is used twice: after a pair, go on after it" if len(together) > len(word) else "letters are lost"
+        raise FaultError(f"{said}; the pieces of {word!r} give {together!r} together.")
+    return list(pieces)
 
 
 def _shared(probabilities: Tensor, keep: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ kept for each query: the logarithm of the sum of the exponentials of its scores 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, cast
 
 import torch

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from chapters.ch09_kept import kept_bytes
-from utils.attention import causal_mask, scaled_dot_product_attention
+from utils.attention import scaled_dot_product_attention
 from utils.tiled import tiled_attention
 
 problems = st.fixed_dictionaries(
