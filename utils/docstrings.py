@@ -122,17 +122,10 @@ OTHERS = {*SKIPPED, "external"}  # folders with tests, or with what other librar
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}  # where the package has another name
 
 
-def documentation(package: str, least_words: int = LEAST_WORDS) -> list[str]:
-    """Give the docstrings of an installed package, as they are written, each once.
+def documentation(package: str) -> list[str]:
+    """Give the docstrings of an installed package, as written, each once; short ones are left out.
 
-    Parameters
-    ----------
-    package : str, its name in an import
-    least_words : int; shorter ones are left out
-
-    Returns
-    -------
-    list of texts, in an order that mixes the files, the same each time
+    Their order mixes the files, and is the same each time.
 
     Raises
     ------
@@ -141,7 +134,7 @@ def documentation(package: str, least_words: int = LEAST_WORDS) -> list[str]:
     """
     files = source_files(package, DISTRIBUTIONS.get(package, package), OTHERS)
     written = {text for file in files.values() for text in docstrings_of(file)}
-    texts = {text for text in written if len(text.split()) >= least_words}
+    texts = {text for text in written if len(text.split()) >= LEAST_WORDS}
     if not texts:
         raise RuntimeError(f"{package} has no docstrings here: install it with its sources.")
     return sorted(texts, key=text_hash)

@@ -23,32 +23,6 @@ from utils.refusals import is_plain
 from utils.torch_weights import is_plain_linear
 
 
-def products_of_orders(
-    T: int, S: int, pairs: int, width: int, num_heads: int, num_kv_heads: int, head_dim: int
-) -> tuple[int, int]:
-    """Count the multiply-adds between the query's projection and the last one, for one sequence.
-
-    With E = H * D_head and E_kv = H_kv * D_head, the widths of all heads,
-
-    projecting: S * width * E_kv for keys and values, then 2 * pairs * E
-    absorbing: T * width * E to bring the queries there and back, then pairs * width * H
-
-    Parameters
-    ----------
-    T, S, pairs : int, queries, keys, and the pairs of the two that attend, T * S without a mask
-    width : int, kdim + vdim
-    num_heads, num_kv_heads, head_dim : int, H, H_kv and D_head
-
-    Returns
-    -------
-    projecting, absorbing : int
-    """
-    inner_dim, kv_dim = num_heads * head_dim, num_kv_heads * head_dim
-    projecting = S * width * kv_dim + 2 * pairs * inner_dim
-    absorbing = T * width * inner_dim + pairs * width * num_heads
-    return projecting, absorbing
-
-
 class FastMultiHeadAttention(MultiHeadAttention):
     """``MultiHeadAttention`` that does not project the keys and values where that is dear.
 
@@ -90,10 +64,11 @@ class FastMultiHeadAttention(MultiHeadAttention):
         return is_plain_linear(self.k_proj) and is_plain_linear(self.v_proj)
 
     def absorbing_is_cheaper(self, T: int, S: int) -> bool:
-        """Compare what the two orders of the products need for T queries and S keys."""
-        projecting, absorbing = products_of_orders(
-            T, S, T * S, self.kdim + self.vdim, self.num_heads, self.num_kv_heads, self.head_dim
-        )
+        """Compare the multiply-adds of the two orders for T queries and S keys, of one sequence."""
+        E, E_kv = self.num_heads * self.head_dim, self.num_kv_heads * self.head_dim
+        width = self.kdim + self.vdim
+        projecting = S * width * E_kv + 2 * T * S * E  # keys and values; scores and mixtures
+        absorbing = T * width * E + T * S * width * self.num_heads  # queries there and back
         return absorbing < projecting
 
     def _absorbed_parts(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:

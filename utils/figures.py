@@ -35,7 +35,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.transforms import Bbox
 from torch import Tensor
 
-from utils.palette import FIGURE, INK, NEUTRAL, NOTE, PALE, PALETTE, PAPER, SEQUENTIAL, tint
+from utils.palette import FIGURE, INK, NEUTRAL, NOTE, PALE, PALETTE, PAPER, SEQUENTIAL
 
 DRAWINGS = Path(__file__).parents[1] / "book" / "_static" / "drawings"
 WIDE, NARROW = 8.6, 4.6  # inches; on a phone of 390 pixels a point is a little more than a pixel
@@ -242,33 +242,6 @@ def heat_map(
     shares = cmap(mpl.colors.Normalize(vmin, vmax)(table.to_numpy(dtype=float).ravel()))[:, 3]
     for text, share in zip(axes.texts, shares, strict=False):
         text.set_color(PAPER if share > 0.85 else INK)
-
-
-def plot_attention(
-    weights: Tensor, queries: Sequence[str], keys: Sequence[str], caption: str
-) -> DescribedFigure:
-    """Draw weights, (T, S) or a panel a head (H, T, S): a row for a query, a column for a key."""
-    heads = weights.detach().float().reshape(-1, *weights.shape[-2:])  # (H, T, S)
-    if weights.dim() not in (2, 3) or heads.shape[1:] != (len(queries), len(keys)):
-        raise ValueError(
-            f"weights of shape {tuple(weights.shape)} do not fit {len(queries)} queries and "
-            f"{len(keys)} keys; expected (T, S) or (H, T, S)."
-        )
-    H, best = len(heads), []
-    size = (0.7 + H * (1 + 0.55 * len(keys)), 1 + 0.5 * len(queries))
-    figure, panels = plt.subplots(1, H, squeeze=False, figsize=size)
-    few = len(keys) <= 8  # else the numbers do not fit into the cells
-    for h, (head, axes) in enumerate(zip(heads, panels[0], strict=True)):
-        colours = tint(PALETTE[h % len(PALETTE)]) if H > 1 else SEQUENTIAL
-        heat_map(axes, head, queries, keys, cmap=colours, fmt=".2f" if few else None)
-        if max(map(len, keys)) > 5:
-            axes.tick_params(axis="x", rotation=90)
-        axes.set(xlabel="key", ylabel="query" if h == 0 else "", title=f"head {h}" if H > 1 else "")
-        most = [f"{q} to {keys[int(row.argmax())]} {row.max():.2f}"
-                for q, row in zip(queries, head, strict=True)]  # fmt: skip
-        best.append((f"head {h}: " if H > 1 else "") + ", ".join(most))
-    alt = f"Attention weights. Largest weight of each query: {'; '.join(best)}."
-    return DescribedFigure(figure, alt, caption)
 
 
 def draw_twice(draw: Callable[[Axes, bool], None], alt: str, caption: str) -> DescribedFigure:

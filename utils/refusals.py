@@ -144,18 +144,6 @@ def no_input(
     )
 
 
-def check_products(query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Raise what ``no_products`` gives where these cannot be multiplied with each other."""
-    for x in (query, key, value):
-        if getattr(x, "dtype", None) not in FLOATS or x.dim() < 2:
-            raise no_products(query, key, value)
-    one_dtype = query.dtype == key.dtype == value.dtype
-    if not (one_dtype or torch.is_autocast_enabled(query.device.type)):
-        raise no_products(query, key, value)
-    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
-        raise no_products(query, key, value)
-
-
 def no_products(query: Tensor, key: Tensor, value: Tensor) -> TypeError | ValueError:
     """Say why Q K^T or W V cannot be computed."""
     given = {"query": query, "key": key, "value": value}

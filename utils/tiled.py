@@ -62,7 +62,7 @@ def tiled_attention(
     "FlashAttention", section 3; Dao 2023, "FlashAttention-2", whose loops and whose
     one number a query these are. Windows: Beltagy and others 2020, "Longformer".
     """
-    refusals.check_products(query, key, value)
+    _check(query, key, value)
     if tile < 1 or (window is not None and (window < 1 or not is_causal)):
         raise ValueError(f"tile {tile}, window {window}: at least 1, a window with is_causal.")
     batch = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
@@ -77,6 +77,15 @@ def tiled_attention(
         reach = query.shape[-2] if window is None else window
     with torch.autocast(query.device.type, enabled=False):
         return cast(Tensor, _TiledAttention.apply(*inputs, attn_mask, reach, tile))
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Raise ValueError or TypeError where these cannot be multiplied with each other."""
+    inputs, dtypes = (query, key, value), {getattr(x, "dtype", None) for x in (query, key, value)}
+    fit = dtypes <= refusals.FLOATS and all(x.dim() > 1 for x in inputs)
+    fit = fit and (len(dtypes) == 1 or torch.is_autocast_enabled(query.device.type))
+    if not fit or query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise refusals.no_products(query, key, value)
 
 
 class _TiledAttention(torch.autograd.Function):

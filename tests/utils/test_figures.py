@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
-import torch
 
 from tools.problems import smallest_text
 from utils.figures import (
@@ -17,7 +16,6 @@ from utils.figures import (
     DescribedFigure,
     draw_reading,
     heat_map,
-    plot_attention,
     show_drawing,
 )
 from utils.palette import FIGURE, INK, PALETTE, PAPER, SEQUENTIAL, tint
@@ -124,22 +122,6 @@ def test_a_heat_map_is_transparent_where_there_is_nothing_and_its_numbers_stand_
     with pytest.raises(ValueError, match="3 names do not fit the 2 columns"):
         heat_map(axes, np.eye(2), ["a", "b"], ["a", "b", "c"])
     plt.close(drawn)
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (2, 2, 3)])
-def test_weights_are_drawn_and_told_a_panel_a_head(shape):
-    heads = [[[0.7, 0.2, 0.1], [0.05, 0.9, 0.05]], [[0.0, 0.25, 0.75], [0.4, 0.35, 0.25]]]
-    weights = torch.tensor(heads)[: None if len(shape) == 3 else 1].reshape(shape)
-    shown = plot_attention(weights, ["how", "are"], ["we", "all", "now"], "Who looks where")
-    wide, _ = pictures(shown)
-    assert [t for t in texts(wide) if t and "." in t] == [f"{w:.2f}" for w in weights.flatten()]
-    told = ["how to we 0.70, are to all 0.90", "how to now 0.75, are to we 0.40"]
-    if len(shape) == 2:
-        assert shown.alt == f"Attention weights. Largest weight of each query: {told[0]}."
-    else:
-        assert shown.alt.endswith(f"head 0: {told[0]}; head 1: {told[1]}.")
-    with pytest.raises(ValueError, match="do not fit 2 queries and 3 keys"):
-        plot_attention(weights.mT, "ab", "cde", "title")
 
 
 def test_a_word_is_the_darker_the_more_it_is_read():

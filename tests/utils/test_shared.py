@@ -16,7 +16,6 @@ from tools.stamp import cell_source, code_cells, imported
 # is added: what one chapter alone uses stands in its cells, or in `chapters/chNN_idea.py`.
 NOT_YET = {
     "utils.figures.STYLE",  # a benchmark
-    "utils.figures.plot_attention",  # chapter 3, since chapter 1 has arrows instead
     # One idea in one file, beside the layer, for chapter 11.
     "utils.tiled.tiled_attention",
     # The colours of the page, card and e-book, which tools read: all colours stand in one file.
