@@ -38,7 +38,10 @@ OF_TORCH = re.compile(r"(torch|triton|nvidia-[\w-]+|cuda-[\w-]+)\s*==")
 def requirements(torch: str, project: str, constraints: str) -> tuple[list[str], list[str]]:
     """Give what to install and its constraints, from the texts of the two files that say so."""
     table = tomllib.loads(project)["project"]
-    wanted = [*table["dependencies"], *table["optional-dependencies"]["dev"]]
+    extras = table["optional-dependencies"]
+    chosen = (extras[name] for name in ("dates", "news", "classifier", "writer", "models", "dev"))
+    wanted = [*table["dependencies"], *dict.fromkeys(line for lines in chosen for line in lines)]
+    wanted = [line for line in wanted if not line.startswith(table["name"])]
     pins = [line for line in constraints.splitlines() if line and not line.startswith("#")]
     if torch == "oldest":
         (bound,) = (found[1] for line in wanted if (found := re.fullmatch(r"torch>=(.+)", line)))

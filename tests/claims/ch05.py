@@ -109,7 +109,7 @@ with says("With four texts it would raise an error"):
         claim(False)
     except RuntimeError as error:
         claim("must match the size" in str(error))
-with says("Careless takes attn_mask and never passes it on, as does"):
+with says("Careless takes attn_mask and never passes it on, and neither does"):
     claim(used["Careless"].all())
 
 

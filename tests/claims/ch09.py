@@ -57,7 +57,7 @@ worst, later = short.loc[order[:4]], long.loc[order]
 with says("In three of its four worst runs the heads have doubled up, two by two."):
     taken = [sorted(places(run)) for _, run in worst.iterrows()]
     claim(taken.count([0, 0, 2, 2]) == 3)
-with says("In the four worst of ten short runs two places have no head"):
+with says("In the four worst short runs two places have no head"):
     claim([some.count(0) for some in taken] == [2] * 4)
 with says("In the lower row every place has a head of its own."):
     claim([places(run) for _, run in later.iterrows()].count([1] * 4) == 10)

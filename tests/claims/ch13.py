@@ -37,7 +37,7 @@ with says("send what the table says, and a few percent more for the messages' he
         if linux:
             claim(step[cut][1] / table[cut], 1, 1.05)
 
-with says("FSDP sends a third more."):
+with says("FSDP sends a third more,"):
     if linux:
         claim(step["shards"][1] / table["shards"], 1.33, 1.39)
 

@@ -32,7 +32,7 @@ with says("its largest weight lies on at least 94 % of the digits, and the decod
     claim(six["best head"].min(), at_least=0.94)
     claim(six["its place"].min(), at_least=0.98)
     claim(len(six) == 6)
-with says("Seed 6 mostly writes what stands elsewhere, seed 2 lies between"):
+with says("Seed 6 mostly writes what stands elsewhere, and seed 2 lies between"):
     claim(two.loc[6, "elsewhere"], at_least=0.5)
     claim(two.loc[2, "its place"], two.loc[6, "its place"], six["its place"].min())
     claim(two.loc[2, "elsewhere"], six["elsewhere"].max(), two.loc[6, "elsewhere"])

@@ -7,7 +7,13 @@ from tools import anywhere
 PROJECT = """
 [project]
 dependencies = ["numpy", "torch>=2.7"]
+name = "course"
 optional-dependencies.dev = ["pytest"]
+optional-dependencies.dates = ["babel"]
+optional-dependencies.news = ["datasets"]
+optional-dependencies.classifier = ["course[news]", "transformers"]
+optional-dependencies.writer = ["transformers"]
+optional-dependencies.models = ["course[classifier,writer]", "peft"]
 """
 OWN = ["numpy==2.4.6", "torch-einops-utils==0.2.0"]
 PINS = [*OWN, "torch==2.13.0", "nvidia-cublas==13.1.1.3 ; sys_platform == 'linux'"]
@@ -19,4 +25,5 @@ PINS = [*OWN, "torch==2.13.0", "nvidia-cublas==13.1.1.3 ; sys_platform == 'linux
 )
 def test_an_environment_has_what_the_tests_need_and_one_pytorch(torch, version, pins):
     found = anywhere.requirements(torch, PROJECT, "\n".join(["# made by a tool", *PINS]))
-    assert found == (["numpy", "torch>=2.7", "pytest", f"torch=={version}"], pins)
+    extras = ["babel", "datasets", "transformers", "peft", "pytest"]
+    assert found == (["numpy", "torch>=2.7", *extras, f"torch=={version}"], pins)

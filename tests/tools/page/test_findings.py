@@ -16,10 +16,10 @@ def test_each_finding_says_the_numbers_of_its_chapter():
         found.append(numbers(finding, printed(notebook)))
     leak, padding, page = found
     assert leak["leaking"] < 0.5 * leak["possible"]
-    assert 0.8 * padding["texts"] < padding["one class"] <= padding["texts"]
+    assert padding["padded"] < 0.5 < 0.8 < padding["alone"]
     assert page["found"] > 0.8
     figures = [f.figure(n) for f, n in zip(FINDINGS, found, strict=True)]
-    assert figures[1] == f"{padding['one class']:.0f} of {padding['texts']:.0f}"
+    assert figures[1] == f"{padding['alone']} → {padding['padded']}"
 
 
 def test_a_number_that_is_no_longer_printed_is_named():
