@@ -41,6 +41,12 @@ def test_it_serves_everybody(serves_everybody, file):
     serves_everybody(file, use)
 
 
+def test_it_is_small(figure):
+    own = [f.stat().st_size for f in (ROOT / "chapters" / "live").glob("layer.*s*")]
+    assert len(own) == 3
+    assert sum(own) < 60_000
+
+
 @torch.no_grad()
 def opened(words, num_heads, causal, forget):
     """All matrices in torch, with what is forgotten left out as a learner would."""
@@ -157,6 +163,48 @@ def test_a_number_is_the_sum_of_what_lights_up_by_keyboard(page):
     assert [line.split()[0] for line in marked] == [name.lower()]
     page.keyboard.press("Escape")
     assert page.locator(".cell.on").count() == 0
+
+
+def test_a_line_of_code_lights_up_its_cells_by_keyboard(page):
+    page.locator(".code li").first.focus()
+    for _ in range(16):
+        page.keyboard.press("ArrowDown")
+    assert "softmax(dim=-1)" in page.locator(".code .marked").last.inner_text()
+    assert page.locator(".cell.on").count() == 2 * 6 * 6
+    page.keyboard.press("Tab")
+    assert page.locator(".cell.on").count() == 0
+
+
+def test_a_finger_picks_a_cell_and_what_is_said_does_not_cover_it(open_file, file):
+    page = open_file(file, 390)
+    cell = page.locator(".flow .cell").nth(500)
+    cell.scroll_into_view_if_needed()
+    box = cell.bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.locator(".cell.at").count() == 1
+    panel, at = (page.locator(one).bounding_box() for one in (".panel", ".cell.at"))
+    assert panel["y"] >= 0
+    assert panel["y"] + panel["height"] <= at["y"] < 900
+
+
+def test_play_goes_by_itself_only_where_that_is_wanted(open_file, file):
+    page = open_file(file)
+    assert not page.get_by_role("button", name="Play").is_visible()
+    page.get_by_role("button", name="Step ahead").click()
+    steps = [say(page)]
+    for _ in range(11):
+        page.keyboard.press("ArrowRight")
+        steps.append(say(page))
+    assert len(set(steps)) == 12
+    assert steps[-1].endswith("its noun is of the kind “animal”.")
+    page = open_file(file, motion="no-preference")
+    page.clock.install()
+    page.get_by_role("button", name="Play").click()
+    page.clock.run_for(9000)
+    assert page.locator(".count").inner_text() == "3 of 12"
+    page.get_by_role("button", name="Pause").click()
+    page.clock.run_for(9000)
+    assert page.locator(".count").inner_text() == "3 of 12"
 
 
 def test_a_word_that_it_does_not_know_is_named(page):
