@@ -82,7 +82,7 @@ def mask_for_jax() -> Cases:
         if T == S:
             queries = ~(later | padding[:, :, None])[:, None]
             mistakes["the padding blocks queries; it should block keys, the last axis."] = queries
-        yield Case((later, padding), right, mistakes, f"the mask for {B} sequences", ask=_mask)
+        yield Case((later, padding), right, mistakes, f"the mask for {B} texts", ask=_mask)
 
 
 def _mask(function: Code, *masks: Tensor) -> Tensor:

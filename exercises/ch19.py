@@ -27,6 +27,7 @@ def copy_by_hand() -> Cases:
 
         scores, found = tokens @ notes.T, (tokens @ notes.T).tril()
         softened = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(1) @ tokens
+        latest = found.flip(1).cumsum(1).flip(1).eq(1) * found
         alike, before = mean((tokens @ tokens.T).tril()), mean(scores.tril(-1))
         mistakes = {
             "this finds the copy itself; what is asked for stands one token further on: compare with the notes.": alike,
@@ -38,7 +39,10 @@ def copy_by_hand() -> Cases:
             "the notes look for tokens; it is the tokens that look for notes.": mean((notes @ tokens.T).tril()),
             "the note of the first token is the last one; nothing stood before it.": mean((tokens @ tokens.roll(1, 0).T).tril()),
             "this is the sum of the rows that are found; take their mean.": scores.tril() @ tokens,
+            "this is what followed the latest copy alone; take the mean of all.": latest @ tokens,
             "a softmax gives weight to every token, also where none is found.": softened,
+            "a softmax gives a score of 0 weight, too, also one that is hidden; divide by the sum instead.": found.softmax(1) @ tokens,
+            "nothing hides what comes after the query, and a softmax gives weight to every token.": scores.softmax(1) @ tokens,
         }
         yield Case((tokens,), mean(found), mistakes, f"for {row}, the result")
 

@@ -12,11 +12,20 @@ with says("their outputs differ by less than $10^{-5}$"):
     for mask in (blocked, none):
         claim(max(differences(query, key, value, mask).values()), at_most=1e-5)
 
-with says("| numbers to add | `attn_mask` | `attn_mask` | `bias` | none; read as True |"):
-    to_add = np.where(blocked, -1e9, 0).astype(np.float32)
-    read = in_keras(query, value, key, attention_mask=to_add)
+with says(
+    "`bias`; an error in `mask` | none: 0 is read as False, blocked, and −∞ as True, allowed |"
+):
     turned = in_keras(query, value, key, attention_mask=blocked)
-    claim(np.abs(read - turned).max(), at_most=1e-6)
+    for low in (-1e9, -np.inf):
+        to_add = np.where(blocked, low, 0).astype(np.float32)
+        read = in_keras(query, value, key, attention_mask=to_add)
+        claim(np.abs(read - turned).max(), at_most=1e-6)
+    refused = False
+    try:
+        jax.nn.dot_product_attention(*project(query, key, value), mask=to_add[:, None])
+    except ValueError:
+        refused = True
+    claim(refused)
 
 with says("NaN, zeros or equal shares: three answers"):
     last = {name: np.asarray(w).reshape(4, 4)[3] for name, w in found.items()}

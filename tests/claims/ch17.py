@@ -15,20 +15,18 @@ with says("The first model writes what stands where it points."):
     claim(contradict(model)["its place"], at_least=0.98)
 with says("The second mostly writes what stands *elsewhere*"):
     claim(contradict(other)["elsewhere"], at_least=0.7)
-with says("Most of its mistakes drop a digit or add one"):
-    pairs = zip(translate(other, source[test]), german[test], strict=True)
-    miscounted = [len(a) != len(b) for a, b in pairs if a != b]
-    claim(sum(miscounted), at_least=len(miscounted) / 2)
 with says("the dates that are longest when written"):
     claim(max(map(len, english)) == max(len(text) for text in write(longest, "en")))
-with says("In each of eight runs at least 99.3 % of 1,000 new dates come out right;"):
+with says(
+    "In each of eight runs at least 99.3 % of 1,000 new dates of 1900 to 2099 come out right;"
+):
     claim(runs["right"].min(), at_least=0.993)
     claim(len(runs) == 8)
 with says("of the longest, 85 % in the worst run."):
     claim(runs["longest"].min(), 0.845, 0.855)
 six = runs[~runs["seed"].isin([2, 6])]
 two = runs.set_index("seed").loc[[2, 6]]
-with says("its largest weight lies on at least 94 % of the digits, and the decoder writes what"):
+with says("its largest weight lies on at least 94 % of them, and the decoder writes what"):
     claim(six["best head"].min(), at_least=0.94)
     claim(six["its place"].min(), at_least=0.98)
     claim(len(six) == 6)
@@ -37,11 +35,10 @@ with says("Seed 6 mostly writes what stands elsewhere, and seed 2 lies between")
     claim(two.loc[2, "its place"], two.loc[6, "its place"], six["its place"].min())
     claim(two.loc[2, "elsewhere"], six["elsewhere"].max(), two.loc[6, "elsewhere"])
 with says(
-    "not one of 1,000 dates comes out right. In the run above the loss is even lower than with"
+    "not one of 1,000 dates comes out right, in the run above, whose loss is as low as with it, "
+    "and in eight of half as many steps."
 ):
     claim(judge(cheat, test)["right"], at_most=0.0)
-    claim(cheats["right"].max(), at_most=0.0)
     claim(judge(cheat, test)["loss"] < judge(model, test)["loss"])
-with says("in eight runs of half as many steps it is below 0.02"):
-    claim(cheats["loss"].max(), at_most=0.02)
+    claim(cheats["right"].max(), at_most=0.0)
     claim(len(cheats) == 8)

@@ -35,11 +35,17 @@ def chapter_11():
 
 def chapter_A3():
     runs = table("A3-heads")
+    later = {
+        name: runs[f"{name}, later"] for name in ("cheapest", "costliest", "fresh", "all eight")
+    }
     return {
-        "a difference of # (95 % interval # to #": by_t(
-            runs["cheapest, later"] - runs["dearest, later"]),
-        "the cheapest four leave # and the dearest #.": (
-            runs["cheapest, mean"].mean(), runs["dearest, mean"].mean()),
+        "a difference of # (95 % interval # to #": by_t(later["cheapest"] - later["costliest"]),
+        "cheapest and fresh, # (# to #)": by_t(later["cheapest"] - later["fresh"]),
+        "is # without the cheapest, # without the costliest, and # with four fresh heads": (
+            later["cheapest"].mean(), later["costliest"].mean(), later["fresh"].mean()),
+        "A model that is built with four heads has # after twenty epochs": (
+            runs["built with four"].mean(),),
+        "all eight, trained for thirty, have #.": (later["all eight"].mean(),),
     }  # fmt: skip
 
 
