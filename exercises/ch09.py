@@ -1,10 +1,6 @@
-"""Checks of chapter 9: what two heads can answer, keys that can all win."""
+"""Check of chapter 9: what two heads can answer."""
 
 from typing import Any
-
-import torch
-from scipy.spatial import ConvexHull
-from torch import Tensor
 
 from exercises.exercise import FaultError, as_number, check
 
@@ -36,22 +32,3 @@ def two_heads(predicted: Any) -> None:
     if abs(share - mistaken) < 0.03:
         raise FaultError(PREDICTIONS[mistaken])
     raise FaultError("of the four places, how many get a head, and how often is a guess right for the others?")
-
-
-@check
-def all_can_win(keys: Any) -> None:
-    """Check 32 keys of two numbers, (32, 2): each is a corner of their convex hull."""
-    if not isinstance(keys, Tensor) or keys.shape != (32, 2):
-        got = tuple(keys.shape) if isinstance(keys, Tensor) else type(keys).__name__
-        raise FaultError(f"give a tensor of shape (32, 2); got {got}.")
-    points = keys.detach().double()
-    if not points.isfinite().all():
-        raise FaultError("a key holds a number that is not finite.")
-    if len(points.unique(dim=0)) < 32:
-        raise FaultError("two keys are the same, so neither scores more than the other.")
-    spread = torch.linalg.svdvals(points - points.mean(dim=0))
-    if spread[1] < 1e-6 * spread[0]:
-        raise FaultError("these lie on a line, where only the two ends can win.")
-    corners = len(ConvexHull(points.numpy()).vertices)
-    if corners < 32:
-        raise FaultError(f"{corners} of 32 can win; the others are not on the rim.")

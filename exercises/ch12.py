@@ -1,4 +1,4 @@
-"""Checks of chapter 12: steps with a cache, what a step reads, guesses.
+"""Checks of chapter 12: steps with a cache, what a step reads.
 
 Shapes: B texts, T queries, S tokens in the cache, H heads.
 """
@@ -6,9 +6,8 @@ Shapes: B texts, T queries, S tokens in the cache, H heads.
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from exercises.exercise import Case, Cases, Code, FaultError, Prediction, as_number, call, exercise, normal
+from exercises.exercise import Case, Cases, Prediction, exercise, normal
 from exercises.mistakes import NO_MASK, SWAPPED, ZEROED, soft, turned, wrong_attention
 
 
@@ -72,52 +71,3 @@ def cache_as_large() -> Cases:
     }
     other = "per layer: 4 D^2 weights of attention and those of the feed-forward network; how many numbers does a token keep?"
     yield Prediction("the number of tokens", (6 * 1024 - 1.5, 6 * 1024 + 1.5), mistakes, 1.5, other)
-
-
-@exercise
-def accepted_tokens() -> Cases:
-    """Check ``function(guesses, answers)``: what one pass over k guesses writes.
-
-    ``guesses`` (k,) were given to the model after the text so far, ``answers`` (k + 1,) is its
-    choice after the text, after the first guess, ..., after the last. The result holds the guesses
-    that the model would have written and the answer after them, (n + 1,), 0 <= n <= k.
-    """
-    cases = [  # guesses, answers
-        ([5, 2, 7, 7], [5, 2, 9, 7, 4]),  # the third is wrong, the fourth right by chance
-        ([3, 1], [4, 1, 8]),  # none
-        ([6, 6, 2], [6, 6, 2, 9]),  # all
-        ([], [3]),
-        ([1, 2, 3], [1, 1, 2, 3]),  # each guess is the answer one place later
-        ([4], [4, 4]),
-    ]
-    for given, said in cases:
-        guesses, answers = torch.tensor(given, dtype=torch.int64), torch.tensor(said)
-        same = guesses == answers[:-1]
-        n = int(same.long().cumprod(0).sum())
-        late = int((guesses == answers[1:]).long().cumprod(0).sum())
-        mistakes = {
-            "stop at the first wrong guess: a later one was made after a wrong text.": answers[: int(same.sum()) + 1],
-            "only the right ones of all guesses are kept; stop at the first wrong one.": torch.cat([guesses[same], answers[-1:]]),
-            "the model's own answer is missing: after the last right guess comes its token.": guesses[:n],
-            "the last token is the wrong guess; write the model's answer in its place.": guesses[: n + 1],
-            "compare guess i with answer i: the answer after the text is for the first guess.": answers[1 : late + 2],
-            "compare guess i with answer i, not with the one after it.": answers[: late + 1],
-            "after the last right guess comes its own answer, not the last of all.": torch.cat([guesses[:n], answers[-1:]]),
-            "where no guess is wrong, argmax gives 0; then all answers count.": answers[: 1 if n == len(given) else n + 1],
-            "these are all answers; those after a wrong guess do not count.": answers,
-            "these are all guesses, right or wrong.": guesses,
-        }
-        what = f"for guesses {given} and answers {said}, the result"
-        try:
-            yield Case((guesses, answers), answers[: n + 1], mistakes, what, ask=_tokens)
-        except FaultError as fault:
-            if n == len(given) and "IndexError" in str(fault):
-                raise FaultError(f"all guesses are right here: stop at their end ({fault})") from fault
-            raise
-
-
-def _tokens(function: Code, guesses: Tensor, answers: Tensor) -> Any:
-    got = call(function, guesses, answers)
-    if not isinstance(got, list | tuple):
-        return got
-    return torch.tensor([as_number(token, f"each token for guesses {guesses.tolist()}") for token in got], dtype=torch.float64)
