@@ -1,6 +1,6 @@
-"""Checks of chapter 14: a sink from a log-sum-exp."""
+"""Checks of chapter 14: what two heads recall, and a sink from a log-sum-exp."""
 
-from exercises.exercise import Case, Cases, exercise, normal
+from exercises.exercise import Case, Cases, Prediction, exercise, normal
 
 
 @exercise
@@ -27,3 +27,17 @@ def sink_after() -> Cases:
             * (log_sum - sink.unsqueeze(1)).sigmoid(),
         }
         yield Case((output, log_sum, sink), output * share, wrong, "the output")
+
+
+@exercise
+def two_heads() -> Cases:
+    """Check which share of the last values two heads of 16 recall: about as many as four."""
+    mistakes = {
+        0.91: "this lies between four heads of 8 and four of 16, as the numbers kept do; what did one head of 16 recall?",
+        0.85: "four heads of 8 recall that; is it the numbers kept that count, or the width of a head?",
+        0.95: "one head of 16 recalls that; a second one should help.",
+        1.0: "only softmax attention recalls all, and it keeps every token.",
+        0.5: "one head of 16 alone recalls 0.93 at the least.",
+    }
+    limits = (0, 1, "a share lies between 0 and 1.")
+    yield Prediction("the share", (0.96, 0.995), mistakes, limits=limits)

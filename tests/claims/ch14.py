@@ -2,8 +2,6 @@
 
 from types import SimpleNamespace
 
-import numpy as np
-from scipy import stats
 from transformers.models.gpt_oss import modeling_gpt_oss
 from transformers.models.qwen3 import modeling_qwen3
 from transformers.models.qwen3_next import modeling_qwen3_next
@@ -53,27 +51,21 @@ with says("PyTorch solves them all at once"), torch.no_grad():
 with says("The scores of the plain layer go into the thousands."):
     claim(largest_score(train("plain", lr=0.1, seed=0, n=16), n=16), 1_000, 10_000)
 with says(
-    "Trained for 300 steps at a learning rate of 0.1, the plain layer recalls less than a third of the values. It recalls more than 0.99 with QK-norm, or if only $W^Q$ and $W^K$ learn at a tenth of that rate (each of eight seeds)."
+    "Trained for 300 steps at a learning rate of 0.1, the plain layer recalls less than a third of the values, and so it does if all but $W^Q$ and $W^K$ learn at 0.01. It recalls more than 0.99 with QK-norm, or if only $W^Q$ and $W^K$ learn at 0.003 (each of eight seeds)."
 ):
     claim(of(rates[0.1], "plain", "recall").max(), at_most=1 / 3)
+    claim(rest["recall"].max(), at_most=1 / 3)
     claim(of(rates[0.1], "QK-norm", "recall").min(), at_least=0.99)
     claim(slow["recall"].min(), at_least=0.99)
-    claim(len(slow) == 8)
-middle = {
-    (kind, lr): np.median(of(r, kind, "loss"))
-    for lr, r in rates.items()
-    for kind in ("plain", "QK-norm")
-}
+    claim(len(slow) == len(rest) == 8)
 with says(
-    "at 0.1 its median loss is less than a tenth of the plain layer's at *its* best rate, 0.03."
+    "With QK-norm the median loss at 0.1 is 0.0005; the plain layer has 0.007 at its best rate, 0.03, and 0.0018 with slow $W^Q$ and $W^K$."
 ):
-    claim(min(rates, key=lambda lr: middle["plain", lr]) == 0.03)
-    claim(min(rates, key=lambda lr: middle["QK-norm", lr]) == 0.1)
-    claim(middle["QK-norm", 0.1] / middle["plain", 0.03], at_most=0.1)
-with says("At 0.3 most seeds fail with QK-norm as well."):
-    claim(of(rates[0.3], "plain", "recall").max(), at_most=0.1)
-    claim(np.median(of(rates[0.3], "QK-norm", "recall")), at_most=0.1)
-
+    claim(min(rates, key=lambda lr: medians["plain", lr]) == 0.03)
+    claim(min(rates, key=lambda lr: medians["QK-norm", lr]) == 0.1)
+    claim(medians["QK-norm", 0.1], 0.00045, 0.00055)
+    claim(medians["plain", 0.03], 0.0065, 0.0075)
+    claim(medians[SLOW, 0.1], 0.00175, 0.00185)
 # The sink.
 with says(
     "For a key that was not shown, a plain layer puts 0.71 of its weight on the first token if it has met such questions in training, and 0.13 if not. A layer with a sink logit that has met them puts 0.13 there (two heads, means of eight seeds)."
@@ -81,9 +73,16 @@ with says(
     claim(of(silent, "plain", "first new").mean(), 0.66, 0.76)
     claim(of(silent, KNOWS, "first new").mean(), 0.10, 0.16)
     claim(of(silent, "sink logit", "first new").mean(), 0.09, 0.18)
-with says("the plain layer's loss almost triples, while that of the sink logit stays."):
-    for kind, low, high in (("plain", 2.3, 3.0), ("sink logit", 0.7, 1.3)):
-        claim(of(bare, kind, "loss").mean() / of(silent, kind, "loss").mean(), low, high)
+with says("For a key that *was* shown, the first token gets 0.08 (one layer)."):
+    claim(one["first shown"], 0.075, 0.085)
+with says(
+    "the plain layer's loss rises from 0.011 to 0.030, while that of the sink logit stays flat."
+):
+    claim(of(silent, "plain", "loss").mean(), 0.0105, 0.0115)
+    claim(of(bare, "plain", "loss").mean(), 0.0295, 0.0305)
+    claim(
+        of(bare, "sink logit", "loss").mean() / of(silent, "sink logit", "loss").mean(), 0.8, 1.25
+    )
 
 # The state.
 with says(
@@ -96,23 +95,30 @@ with says(
 with says("and recalls 0.93 to 0.97."):
     claim(again["delta, 1 × 16: 256"].min(), at_least=0.92)
     claim(again["delta, 1 × 16: 256"].max(), at_most=0.98)
-with says("in one run of 3,600 steps, four heads of 8 reached 0.93."):
-    claim(long["recall"][0], 0.925, 0.935)
-with says("without order the best that a model can do is 0.44 (dashed)."):
-    chances = stats.binom(15, 1 / 8).pmf(np.arange(16))
-    claim((chances / np.arange(1, 17)).sum(), 0.435, 0.445)
+with says(
+    "Without order the best answer is the commonest value of the key, right in 0.46 of all cases (dashed)."
+):
+    _, each, given = lesson(torch.Generator(), 16, B=10_000, again=True)[0]
+    same = (each[:, 17:].unsqueeze(2) == each[:, 1:17].unsqueeze(1)).float()
+    times = same @ F.one_hot(given[:, 1:17], 65).float()  # how often each value of the key came
+    claim((times.amax(dim=2) / same.sum(dim=2)).mean(), 0.45, 0.465)
 with says("Softmax attention recalls more than 0.99,"):
     claim(again["softmax: 1,088"].min(), at_least=0.99)
 
+with says("What share of the last values will they recall?"):  # as `two_heads` has it
+    two = kept(STATE, ["gated delta"], range(3), H=2, **TASK)["recall"]
+    claim(two.min(), at_least=0.96)
+    claim(two.max(), at_most=0.995)
+
 # Text.
-with says("In pieces of 128 all three beat a trigram, which counts what follows two bytes."):
-    claim(rows.loc[[*PATTERNS], "loss 128"].max(), at_most=2.0)
-    claim(rows.loc["trigram", "loss 128"], 2.065, 2.075)
 with says(
-    "In pieces of 512 the loss of `GGGG` is 2.76, worse than counting; that of `WWWG` stays at 1.65, with about a quarter of the cache."
+    "In pieces of 512 the loss of `GGGG` rises from 1.67 to 2.76; that of `WWWG` rises from 1.62 to 1.65 only, with about a quarter of the cache; `WWWW` has 1.61."
 ):
+    claim(rows.loc["GGGG", "loss 128"], 1.66, 1.675)
     claim(rows.loc["GGGG", "loss 512"], 2.755, 2.765)
+    claim(rows.loc["WWWG", "loss 128"], 1.615, 1.625)
     claim(rows.loc["WWWG", "loss 512"], 1.645, 1.655)
-    claim((512 + 3 * 16) / (4 * 512), 0.22, 0.28)
-with says("On this text the layer that sees all is not even needed: `WWWW` has 1.61."):
     claim(rows.loc["WWWW", "loss 512"], 1.605, 1.615)
+    claim((512 + 3 * 16) / (4 * 512), 0.22, 0.28)
+with says("and is the worst in pieces of 128, too"):
+    claim(rows["loss 128"].idxmax() == "GGGG")
