@@ -38,34 +38,36 @@ with says("a small change of a score changes little."):
         claim(divided / plain, at_least=times)
 
 
-with says("Without the root it is *larger*, and the more so the larger the head."):
-    at_start = {way: [runs[way, n][1][:, 0].mean() for n in heads] for way in ways}
-    times = [a / b for a, b in zip(at_start["without it"], at_start["with the root"], strict=True)]
-    claim(times[0], at_least=2)
-    claim(times == sorted(times))
+at_start = {way: [runs[way, n][1][:, 0].mean() for n in heads] for way in ways}
+first_root, first_large, first_plain, first_small, _ = at_start.values()
+pairs = (first_large, first_root), (first_plain, first_small)
+with says("the larger start has the *smaller* gradient, as the paper suspects."):
+    for larger, other in pairs:
+        claim(max(a / b for a, b in zip(larger, other, strict=True)), at_most=0.9)
+with says("But at 256 numbers it is still about half of the other"):
+    for larger, other in pairs:
+        claim(larger[-1] / other[-1], 0.4, 0.6)
 with says("a layer without the root *is* a layer with it whose $W^Q$ starts"):
     claim(torch.equal(losses, of_twin))
 ends = {
     way: torch.stack([runs[way, n][0][:, 100:].mean(dim=1) for n in heads]) for way in ways
 }  # (3, 8) each
-root_ends, large_ends, plain_ends, small_ends = ends.values()
+root_ends, large_ends, plain_ends, small_ends, sixteenth_ends = ends.values()
 with says("The larger *start* is what hurts, with the root and without it"):
     for start, smaller in ((large_ends, root_ends), (plain_ends, small_ends)):
-        gaps = start.mean(dim=1) / smaller.mean(dim=1)  # (3,)
-        claim(gaps[0], at_least=1.3)
-        claim((gaps[1:] / gaps[:-1]).min(), at_least=1.5)
+        claim((start.mean(dim=1) / smaller.mean(dim=1)).min(), at_least=1.3)
         claim(((start / smaller)[1:] > 2).all())  # in each run
 with says("The faster rate does little harm."):
     claim((small_ends.mean(dim=1) / root_ends.mean(dim=1)).max(), at_most=1.8)
     claim((plain_ends.mean(dim=1) / large_ends.mean(dim=1)).max(), at_most=1.8)
-with says("With it, one *start* suits heads of all sizes"):
+with says("One of 1/16 is, without any root, for all three sizes."):
+    claim((sixteenth_ends.mean(dim=1) / root_ends.mean(dim=1)).max(), at_most=1.3)
+with says("The root makes one start do for every size: the scores then start with a spread of 1."):
     claim(root_ends.mean(dim=1).max(), at_most=0.05)
-with says("Without it, the larger the head, the smaller `w_q` must start."):
-    quarter = [
-        train(False, r, 1 / 4, 1, 256, s)[0][100:].mean() for r in (0.02, 0.04) for s in (0, 1, 2)
-    ]
-    claim(min(quarter) / small_ends[2].mean(), at_least=1.5)
-    claim(sum(quarter) / 6 / small_ends[2].mean(), at_least=3)
+    for n in heads:
+        x, (w_q, w_k) = torch.randn(2000, 8, 64), torch.randn(2, 64, n) / 8
+        dots = ((x[:, :1] @ w_q) @ (x[:, 1:] @ w_k).mT) / n**0.5
+        claim(dots.std(), 0.9, 1.1)
 with says("by the Result, only the faster rate is left."):
     for n in heads:
         one, _ = train(False, 0.05, n**-0.5, D_head=n)

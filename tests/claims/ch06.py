@@ -11,7 +11,6 @@ with says("In brackets stands the right answer. Here are three cures."):
         (clock(places, 64) - SinusoidalPositionalEncoding(64).table(40)).abs().max(), at_most=1e-4
     )
     claim((rotate(q, places) - RotaryPositionalEncoding(16).rotate(q)).abs().max(), at_most=1e-4)
-    claim((alibi(places, 4) - ALiBi(4).bias(40, 40)).abs().max(), at_most=1e-5)
 with says("With four heads the slopes are 1/4, 1/16, 1/64 and 1/256"):
     slopes = -alibi(torch.arange(2), 4)[:, 0, 1]
     claim((slopes - torch.tensor([1 / 4, 1 / 16, 1 / 64, 1 / 256])).abs().max(), at_most=1e-7)
@@ -63,35 +62,15 @@ with says("Beyond the 32 words of training all three cures fall, ALiBi the least
 
 spots = placed.groupby("kind", sort=False)[list(SPOTS)].mean()
 by_kind = dict(tuple(placed.groupby("kind")))
-with says(
-    "after 48 words, sinusoidal mostly takes dog bites man for man bites dog. Rotary and ALiBi read on."
-):
+with says("After 48 words, sinusoidal is wrong far more often than right"):
     claim(by_kind["sinusoidal"]["after 48"].mean(), at_most=0.3)
     claim(by_kind["sinusoidal"]["after 48"].max(), at_most=0.45)
     for kind in ("rotary", "ALiBi"):
         claim(by_kind[kind][after].min().min(), at_least=0.9)
-with says("In 32 words they turn half round at most"):
-    claim(0.1 * 31, at_most=math.pi)
-with says("Set back three of them (0.1, 0.056 and 0.032 radians a word)"):
-    hands, real, told = [4, 5, 6], angles, {}
-    claim((angles(torch.tensor([1]), 32)[0, hands] - torch.tensor([0.1, 0.0562, 0.0316])).abs().max(), at_most=1e-4)  # fmt: skip
-    sinusoidal, where = train("sinusoidal"), partial(among, (48, 48))
-    told["as it is"] = share(sinusoidal, 80, where=where)
-
-    def set_back(places, width):
-        turned = real(places, width)
-        turned[:, hands] -= real(torch.tensor([48]), width)[:, hands]
-        return turned
-
-    globals()["angles"] = set_back
-    told["set back"] = share(sinusoidal, 80, where=where)
-    globals()["angles"] = real
-    claim(told["as it is"], at_most=0.15)
-    claim(told["set back"], at_least=0.9)
 with says("It is right where both words stand at places that it met in training."):
     claim(spots.loc["sinusoidal", "both early"], at_least=0.9)
     claim(spots.loc["sinusoidal", ["both late", "one of each"]].max(), at_most=0.7)
-with says("It is right where both are as near as in training, however late in the text."):
+with says("however late in the text, and less often where one is far."):
     claim(spots.loc["rotary", "both late"], at_least=0.95)
     claim(spots.loc["rotary", "both early"], at_most=0.65)
     claim(spots.loc["rotary", "one of each"], at_most=0.9)
@@ -117,7 +96,9 @@ with says("and each word gets the same answer as before, while the right answer 
     with torch.no_grad():
         gap = (mirror(ids.flip(1)).flip(1) - mirror(ids)).abs().max()
     claim(gap, at_most=1e-5)
-with says("0.5, up to sampling noise. Rotary knows on which side a key stands, and gets 0.99."):
+with says(
+    "0.5, up to the noise of 200 texts (0.03 or so). Rotary knows on which side a key stands"
+):
     told = {
         kind: share(train(kind, causal=False, ask_all=True), 32, ask_all=True)
         for kind in ("ALiBi", "rotary")
