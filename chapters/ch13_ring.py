@@ -66,15 +66,14 @@ class Ring(torch.autograd.Function):
         delta = (d_output * output).sum(-1, keepdim=True)  # (B, H, T / N, 1)
         dq, d_kv = torch.zeros_like(q), torch.zeros_like(kv)
         for step in range(N):
-            k, v = kv
-            weights = (q @ k.mT * scale - log_sum).exp()  # those of the whole softmax
-            if step == 0:
-                weights = weights.tril()
-            elif step > dist.get_rank():  # of later tokens
-                weights = torch.zeros_like(weights)
-            d_scores = weights * (d_output @ v.mT - delta) * scale
-            dq += d_scores @ k
-            part = torch.stack([d_scores.mT @ q, weights.mT @ d_output])
+            part = torch.zeros_like(kv)
+            if step <= dist.get_rank():  # of an earlier slice, as above
+                k, v = kv
+                weights = (q @ k.mT * scale - log_sum).exp()  # those of the whole softmax
+                weights = weights.tril() if step == 0 else weights
+                d_scores = weights * (d_output @ v.mT - delta) * scale
+                dq += d_scores @ k
+                part = torch.stack([d_scores.mT @ q, weights.mT @ d_output])
             if step == 0:
                 own = part  # need not travel
             else:

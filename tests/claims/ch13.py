@@ -32,18 +32,19 @@ with says("The last column is for the run below: $N = 4$, $D = 64$ and $BT = 4D$
     claim(table["shards"] == 36 * D**2 * 3 / 4)
     claim(table["tokens"] == (24 * D**2 + 6 * B * T * D) * 3 / 4)
 
-with says("send what the table says, and a few percent more for the messages' headers."):
+with says("send what the table says, and up to two percent more for the messages' headers."):
     for cut in ("heads", "texts", "tokens"):
         if linux:
-            claim(step[cut][1] / table[cut], 1, 1.05)
+            claim(step[cut][1] / table[cut], 1, 1.02)
 
 with says("FSDP sends a third more,"):
     if linux:
         claim(step["shards"][1] / table["shards"], 1.33, 1.39)
 
-with says("From $3D$ tokens on, a batch that is cut between heads sends more than one"):
+with says("a batch cut between heads sends more than one cut between texts from $3D$ tokens on"):
     claim(8 * 3 * D * D == 24 * D**2)
     claim(8 * 4.5 * D * D == 36 * D**2)
+    claim(8 * 6 * D * D == 48 * D**2)
     if linux:
         claim(step["heads"][1] > step["texts"][1])
         short = printed(2, 32)  # 128 tokens, less than 192
@@ -63,9 +64,9 @@ with says("the run that forgot its step ends with the lowest, as it has seen tha
         runs[forgets] = [float(loss) for loss in re.findall(r"loss (\d\.\d+)", text)]
     claim(runs["step"][-2] == min(run[-2] for run in runs.values()))
 
-with says("On unseen batches it has the highest."):
+with says("On unseen batches it has the highest; but the run that forgot the state is within 0.01"):
     claim(runs["step"][-1] == max(run[-1] for run in runs.values()))
-    claim(runs["nothing"][-1] == min(run[-1] for run in runs.values()))
+    claim(abs(runs["optimizer"][-1] - runs["nothing"][-1]), at_most=0.01)
 
 with says("to other servers a GPU had about 6"):
     claim(100 / 16, 5.5, 6.5)
