@@ -30,7 +30,9 @@ def chapter_11():
     rows = table("11-begin")
     rows = rows[rows["begin"] == "yes"]
     cost = rows["window"] - rows["everything"]
-    return {"adds # to the loss of a character (# to #, the 95 % interval of the mean": by_t(cost)}
+    return {
+        "adds # nats to the loss of a character (# to #, the 95 % interval of the mean": by_t(cost)
+    }
 
 
 def chapter_A3():
