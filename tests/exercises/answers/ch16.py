@@ -32,7 +32,7 @@ WRONG = {
     ],
     ch16.rare_class: [
         (28, "from 0 to 1"),
-        (0.95, "does not help here"),
+        (0.95, "only the first round helps"),
         (0.78, "what the lines find"),
         (0.28, "most articles on politics"),
     ],
