@@ -102,7 +102,8 @@ def test_a_new_peer_is_one_entry(monkeypatch, missing):
 
 def test_every_peer_can_be_installed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *project["optional-dependencies"]["bench"]]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["classifier"], *extras["bench"]]
     lines += (ROOT / "benchmarks" / "requirements.txt").read_text(encoding="utf-8").splitlines()
     installed = {re.match(r"[\w.-]*", line)[0] for line in lines}
     assert {library.package for library in peers.LIBRARIES} <= installed
