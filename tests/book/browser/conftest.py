@@ -209,7 +209,7 @@ def serves_everybody(open_file, violations):
             assert pictures
             assert all(picture.is_visible() for picture in pictures)
         sizes = page.locator("figure").evaluate_all("all => all.map(e => e.outerHTML.length)")
-        assert max(sizes) < 300_000
+        assert max(sizes) < 320_000
 
         page = open_file(file, folder=folder)
         for step in (lambda page: None, use):
