@@ -4,8 +4,8 @@ As near as can be had without Colab: a new environment that holds torch, JAX, Ke
 and nothing else of ours, away from the checkout. One kernel runs the set-up cells of all chapters,
 each in a folder of its own and without the names of the one before; each way of installing is run
 once, with the package away. It must bring the course's package and leave torch alone. The
-repository's address is replaced by the checkout, whose last commit is installed, and from which
-the kept results of a chapter are fetched. Where COLAB_FULL names a chapter ("07 10", or "all"),
+repository's address is replaced by a clone of the checkout's last commit, and the kept results of a
+chapter are fetched from the checkout. Where COLAB_FULL names a chapter ("07 10", or "all"),
 all of it is then run, in a kernel of its own.
 """
 
@@ -27,10 +27,10 @@ pytestmark = [pytest.mark.colab, pytest.mark.xdist_group("colab")]
 URL = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
 ADDRESS = f"git+{URL}.git"
-HERE = {  # of a tag too, once there is one
-    rf"{re.escape(ADDRESS)}(?:@v[\d.]+)?": f"git+{ROOT.as_uri()}",
-    rf"{re.escape(URL)}/raw/(?:main|v[\d.]+)/": f"{ROOT.as_uri()}/",
-}
+TAG = r"(?:main|v[\d.]+)"
+# What is fetched: the package, of a tag too and with an extra, and the kept results.
+INSTALLED = rf'"(?:{PACKAGE}(\[[\w,]+\]) @ )?{re.escape(ADDRESS)}(?:@{TAG})?"'
+RESULTS = rf"{re.escape(URL)}/raw/{TAG}/"
 FULL = os.environ.get("COLAB_FULL", "").split()
 OURS = ("utils", "chapters", "exercises")
 AWAY = f"""%pip uninstall --quiet --yes {PACKAGE}
@@ -76,12 +76,20 @@ def runtime(tmp_path_factory):
     return environment
 
 
-def cells_of(path: Path) -> tuple[list, int]:
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """The last commit, in a folder of its own, from which the package is installed."""
+    folder = tmp_path_factory.mktemp("clone") / "course"
+    subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
+    return folder
+
+
+def cells_of(path: Path, course: Path) -> tuple[list, int]:
     """The cells of a chapter and the place of its set-up cell, which asks the checkout."""
     cells = nbformat.read(path, as_version=4).cells
     (number,) = [n for n, cell in enumerate(cells) if ADDRESS in cell.source]
-    for address, here in HERE.items():
-        cells[number].source = re.sub(address, here, cells[number].source)
+    source = re.sub(INSTALLED, rf'"{course}\1"', cells[number].source)
+    cells[number].source = re.sub(RESULTS, f"{ROOT.as_uri()}/", source)
     return cells, number
 
 
@@ -94,10 +102,10 @@ def execute(runtime: Path, folder: Path, cells: list) -> nbformat.NotebookNode:
     return nbformat.read(after, as_version=4)
 
 
-def test_set_up_cells_bring_the_package_and_leave_torch_alone(runtime, tmp_path):
+def test_set_up_cells_bring_the_package_and_leave_torch_alone(runtime, course, tmp_path):
     installed, cells = set(), []
     for path in chapters([]):
-        source, number = cells_of(path)
+        source, number = cells_of(path, course)
         set_up = source[number].source
         code = re.sub(r"^#.*\n", "", set_up, flags=re.MULTILINE)
         way = re.match(r".*%pip[^\n]*", code, flags=re.DOTALL)[0]
@@ -118,5 +126,5 @@ def test_set_up_cells_bring_the_package_and_leave_torch_alone(runtime, tmp_path)
 @pytest.mark.parametrize(
     "path", [p for p in chapters([]) if {p.stem[:2], "all"} & {*FULL}], ids=lambda path: path.stem
 )
-def test_a_chapter_runs_from_its_first_cell_to_its_last(path, runtime, tmp_path):
-    execute(runtime, tmp_path, cells_of(path)[0])
+def test_a_chapter_runs_from_its_first_cell_to_its_last(path, runtime, course, tmp_path):
+    execute(runtime, tmp_path, cells_of(path, course)[0])
