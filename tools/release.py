@@ -18,7 +18,7 @@ from pathlib import Path
 import nbformat
 
 from tools.notebooks import write
-from tools.stamp import code_cells, digest
+from tools.stamp import cells_hash
 from utils.experiments import replacing
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,7 +41,8 @@ NOTEBOOK = [
 
 def release(version: str, root: Path = ROOT) -> None:
     """Commit and tag a version; where something is in its way, say so and change nothing."""
-    known = re.search(rf'(?m)^version = "({VERSION})"$', (root / "pyproject.toml").read_text())
+    texts = {name: (root / name).read_text(encoding="utf-8") for name in FILES}
+    known = re.search(rf'(?m)^version = "({VERSION})"$', texts["pyproject.toml"])
     if not re.fullmatch(VERSION, version) or known is None:
         sys.exit(f"VERSION={version}: give three numbers, such as VERSION=1.0.0.")
     if tuple(map(int, version.split("."))) <= tuple(map(int, known[1].split("."))):
@@ -51,29 +52,27 @@ def release(version: str, root: Path = ROOT) -> None:
     if _git(root, "branch", "--show-current") != "main":
         sys.exit("A release is made on main.")
     words = {"version": version, "today": date.today().isoformat()}
-    changed = {}
-    for name, places in FILES.items():
-        changed[root / name] = _replaced(root / name, (root / name).read_text(), places, words)
-    for file, text in changed.items():  # only once all of them can be
-        with replacing(file) as half:
-            half.write_text(text)
+    changed = {name: _replaced(name, text, words) for name, text in texts.items()}
+    for name, text in changed.items():  # only once all of them can be
+        with replacing(root / name) as half:
+            half.write_text(text, encoding="utf-8")
     for file in sorted((root / "notebooks").glob("*.ipynb")):
         nb = nbformat.read(file, as_version=4)
         for cell in nb.cells:
             for pattern, new in NOTEBOOK:
                 cell.source = re.sub(f"(?m){pattern}", new.format(**words), cell.source)
-        nb.metadata.course["cells"] = digest([cell.source for cell in code_cells(nb)])
+        nb.metadata.course["cells"] = cells_hash(nb)
         write(nb, file)
     _git(root, "commit", "--all", "--quiet", "--message", f"release: {version}")
     _git(root, "tag", "--annotate", f"v{version}", "--message", version)
     print(f"v{version} is made. To publish it: git push --follow-tags origin main")
 
 
-def _replaced(file: Path, text: str, places: list[tuple[str, str]], words: dict[str, str]) -> str:
-    for pattern, new in places:
+def _replaced(name: str, text: str, words: dict[str, str]) -> str:
+    for pattern, new in FILES[name]:
         text, count = re.subn(pattern, new.format(**words), text)
         if count != 1:
-            sys.exit(f"{file.name} has no place for it: nothing, or too much, matches {pattern}.")
+            sys.exit(f"{name} has no place for it: nothing, or too much, matches {pattern}.")
     return text
 
 

@@ -33,11 +33,16 @@ KEPT = re.compile(r"\bresults/[\w-]+\.(?:csv|json)")
 def hashes(nb: NotebookNode, chapter: str, root: Path) -> dict[str, Any]:
     """Hash what a chapter is made from, and what came out."""
     return {
-        "cells": digest([cell.source for cell in code_cells(nb)]),
+        "cells": cells_hash(nb),
         "claims": claims_hash(chapter, root),
         "files": file_hashes(nb, root),
         "outputs": digest([cell.outputs for cell in code_cells(nb)]),
     }
+
+
+def cells_hash(nb: NotebookNode) -> str:
+    """Hash a chapter's code."""
+    return digest([cell.source for cell in code_cells(nb)])
 
 
 def claims_hash(chapter: str, root: Path) -> str:
