@@ -26,12 +26,12 @@ def ring(q: Tensor, k: Tensor, v: Tensor) -> Part:
     for step in range(N):
         coming = pass_on(kv) if step < N - 1 else None  # travels while we compute
         if step <= dist.get_rank():  # of an earlier slice; else all of these keys are later
-            so_far = merge(so_far, attend(q, *kv, is_causal=step == 0))
+            so_far = merge(so_far, attend(q, kv, is_causal=step == 0))
         kv = coming() if coming else kv
     return so_far
 
 
-def attend(q: Tensor, *kv: Tensor, is_causal: bool) -> Part:
+def attend(q: Tensor, kv: Tensor, is_causal: bool) -> Part:
     """Attend to some of the keys: all, or in its own slice those up to the query."""
     k, v = kv
     scores = q @ k.mT * q.shape[-1] ** -0.5

@@ -94,14 +94,14 @@ function turn(stage, { query, key, places, furthest }) {
 
   function update() {
     const [t, n] = [where.value, offset.value];
+    const now = lines.map((product) => product(t, t + n));
     lines.forEach((product, i) => {
       const along = all.map((place) => product(place, place + n));
       const [least, most] = [Math.min(...along), Math.max(...along)];
-      const here = product(t, t + n);
       const { line, dot } = curves[i];
       set(line, { points: along.map((y, m) => `${across(all[m])},${up(y)}`).join(" ") });
-      set(dot, { cx: across(t), cy: up(here) });
-      rows[i].here.textContent = two(here);
+      set(dot, { cx: across(t), cy: up(now[i]) });
+      rows[i].here.textContent = two(now[i]);
       rows[i].range.textContent =
         most - least < 0.005 ? "the same" : `${two(least)} to ${two(most)}`;
     });
@@ -114,7 +114,7 @@ function turn(stage, { query, key, places, furthest }) {
       if (from.concat(to).every(Number.isFinite))
         set(arc, { d: `M0 0L${from}A20 20 0 0 ${Number(isAfter)} ${to}Z` });
     });
-    const [rotated, , sum] = lines.map((product) => two(product(t, t + n)));
+    const [rotated, , sum] = now.map(two);
     told.textContent = `Query at ${t}, key at ${t + n}: rotary ${rotated}, places added ${sum}.`;
   }
   update();
