@@ -6,7 +6,7 @@ const AROUND = 28; // words of an excerpt
 const ELSEWHERE = 0.9; // a synonym counts a little less than the word itself
 const FITS = 0.5; // a title that is nothing but what was asked for counts half as much again
 const NAMED = 4; // what has the very name that was asked for comes first;
-const UNNAMED = 0.4; // another entry of the reference comes after what explains
+const UNNAMED = 0.25; // another entry of the reference comes after what explains
 const RANKING = {
   termSimilarity: 2, // exact words before longer ones that begin alike
   pageLength: 0.6,
@@ -70,8 +70,8 @@ function share(title, asked, engine) {
 
 // How far a section's title and place speak for it.
 function fit({ title, address }, question, asked, engine) {
-  const named = plain(question) === plain(title);
-  const factor = named ? NAMED : /\/api\/.*#/.test(address) ? UNNAMED : 1;
+  const [sought, named] = [question, title].map((text) => telling(plain(text), engine));
+  const factor = sought === named ? NAMED : /\/api\/.*#/.test(address) ? UNNAMED : 1;
   return factor * (1 + FITS * share(title, asked, engine));
 }
 
@@ -103,7 +103,7 @@ async function ask(question) {
   }
   const byWorth = (a, b) => b.worth - a.worth;
   for (const section of sections.values()) section.worth = section.score * section.terms;
-  const first = [...sections.values()].sort(byWorth).slice(0, 3 * SHOWN);
+  const first = [...sections.values()].sort(byWorth).slice(0, 6 * SHOWN);
   const data = await Promise.all(first.map((section) => section.result.data()));
   for (const [i, section] of first.entries()) {
     Object.assign(section, data[i]);
