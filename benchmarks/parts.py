@@ -190,6 +190,8 @@ def layers(result: dict[str, Any], device: str) -> dict[str, Any]:
         for way, name in zip(PASSES, ("forward", "forward and backward"), strict=True)
     }
     title, summary = f"One layer (one {DEVICES[device]})", _summary(rows)
+    if device == "cuda":
+        summary += _host(rows)
     return fields | {
         "picture": draw(panels, summary, title, "times the floor"),
         "summary": summary,
@@ -223,6 +225,19 @@ def _summary(rows: pd.DataFrame) -> str:
             f"{some['to_floor'].max():.2f} times as long as the floor."
         )
     return " ".join(parts) + " (No weights asked for; medians, over all shapes and both passes.)"
+
+
+def _host(rows: pd.DataFrame) -> str:
+    """Say how little the work counts: one query takes as long as all of the same shape."""
+    some = rows[(rows["kind"] == "ours") & (rows["asked"] == "none") & (rows["pass"] == "forward")]
+    times = some.set_index("case")["ms"]
+    every = str(times.index[0])  # such as "(32, 512, 64, 8)"
+    one = every.replace(", ", ", 1 of ", 1)
+    return (
+        f" At these shapes the host sets the pace: {every} takes ours {plain(times[every])} ms, "
+        f"and with one query {plain(times[one])} ms. Ours asks the GPU for more steps than a layer "
+        "that packs its projections."
+    )
 
 
 def writing(result: dict[str, Any], device: str) -> dict[str, Any]:
