@@ -37,3 +37,13 @@ if (backToTop) {
 for (const button of document.querySelectorAll(".theme-switch-button")) {
   button.addEventListener("click", (event) => event.detail === 0 && button.focus());
 }
+
+// A first tap on a word of the glossary tells what it means; a second one leads there.
+document.addEventListener("click", (event) => {
+  const word = event.target.closest("a.glossary-word");
+  const told = document.querySelector(".glossary-word.told");
+  told?.classList.remove("told");
+  if (!word || word === told || event.pointerType !== "touch") return;
+  event.preventDefault();
+  word.classList.add("told");
+});

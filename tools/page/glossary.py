@@ -100,7 +100,22 @@ def _collect(app: Sphinx, env: BuildEnvironment) -> None:
     env.glossary_words = found  # type: ignore[attr-defined]
 
 
+def _letters(app: Sphinx, document: nodes.document, page: str) -> None:
+    """Lead from above a glossary to the first word of each letter."""
+    for glossary in list(document.findall(addnodes.glossary)):
+        line = nodes.paragraph(classes=["letters"])
+        found = {name.astext()[0].upper(): name["ids"][0] for name in _terms(glossary)[::-1]}
+        for letter, place in sorted(found.items()):
+            line += [nodes.reference("", letter, internal=True, refid=place), nodes.Text(" ")]
+        glossary.parent.insert(glossary.parent.index(glossary), line)
+
+
+def _terms(glossary: addnodes.glossary) -> list[nodes.term]:
+    return [term for term in glossary.findall(nodes.term) if term.astext()[0].isalpha()]
+
+
 def setup(app: Sphinx) -> None:
     """Collect the words when all pages are read, then link them."""
     app.connect("env-updated", _collect)
+    app.connect("doctree-resolved", _letters)
     app.add_post_transform(GlossaryLinks)

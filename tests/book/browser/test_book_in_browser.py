@@ -246,6 +246,27 @@ def test_the_switch_of_the_theme_and_the_fonts(browser, book_url):
     page.close()
 
 
+def test_a_word_of_the_glossary(browser, book_url):
+    """A first tap tells what it means, a second one leads there; the letters lead to the words."""
+    context = browser.new_context(has_touch=True, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{book_url}{CHAPTERS[0]}.html")
+    word = page.locator("a.glossary-word").first
+    said = "e => [getComputedStyle(e, '::after').content, e.title]"
+    assert word.evaluate(said)[0] == "none"
+    word.tap()
+    shown, meaning = word.evaluate(said)
+    assert json.loads(shown) == meaning != ""
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    word.tap()
+    page.wait_for_url(f"{book_url}book/glossary.html#term-*")
+    letters = page.locator(".letters a")
+    assert "".join(letters.all_inner_texts()).startswith("ABC")
+    letters.first.tap()
+    page.wait_for_url("**#term-A*")
+    context.close()
+
+
 LABELS = """() => [...document.querySelectorAll('article svg text')].map(
     e => parseFloat(getComputedStyle(e).fontSize) * e.ownerSVGElement.getScreenCTM().a)"""
 
