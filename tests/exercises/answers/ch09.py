@@ -5,19 +5,19 @@ import numpy as np
 from exercises import ch09
 
 RIGHT = {
-    ch09.two_heads: [0.59, 9 / 16, np.float32(0.6), (2 + 2 * 0.18) / 4],
+    ch09.three_heads: [0.79, 25 / 32, np.float32(0.8), (3 + 0.18) / 4],
 }
 
 WRONG = {
-    ch09.two_heads: [
-        (1.0, "one softmax for all four places"),
-        (0.8, "three places found"),
-        (0.75, "three of the four places"),
-        (0.5, "right sometimes, by chance"),
+    ch09.three_heads: [
+        (1.0, "three heads find three"),
+        (0.875, "eight values"),
+        (0.75, "right sometimes, by chance"),
+        (0.59, "two places found"),
+        (0.5, "two of the four places"),
         (0.385, "one place found"),
-        (0.25, "there are two heads"),
+        (0.25, "there are three heads"),
         (0.125, "that is guessing"),
-        (0.625, "eight values"),
         (0.68, "how many get a head"),
         ("many", "should be a number"),
     ],
