@@ -37,17 +37,14 @@ def chapter_11():
 
 def chapter_A3():
     runs = table("A3-heads")
-    later = {
-        name: runs[f"{name}, later"] for name in ("cheapest", "costliest", "fresh", "all eight")
-    }
+    ends = {name: (of.min(), of.max()) for name, of in runs.items()}
     return {
-        "a difference of # (95 % interval # to #": by_t(later["cheapest"] - later["costliest"]),
-        "cheapest and fresh, # (# to #)": by_t(later["cheapest"] - later["fresh"]),
-        "is # without the cheapest, # without the costliest, and # with four fresh heads": (
-            later["cheapest"].mean(), later["costliest"].mean(), later["fresh"].mean()),
-        "A model that is built with four heads has # after twenty epochs": (
-            runs["built with four"].mean(),),
-        "all eight, trained for thirty, have #.": (later["all eight"].mean(),),
+        "finds # to # of the passages in each of eight models; all four find # to #.": (
+            *ends["best"], *ends["all four"]),
+        "The worst head alone finds # to #.": ends["worst"],
+        "the best finds # to #, the worst # to #, a fresh one # to #.": (
+            *ends["best, later"], *ends["worst, later"], *ends["fresh, later"]),
+        "The model that is all new finds # to # after as many steps": ends["all new, later"],
     }  # fmt: skip
 
 
