@@ -8,9 +8,13 @@ with says("True means blocked in PyTorch's layer, and allowed in PyTorch's funct
         claim(not weights_of[name][:3][~future[:3]].any())
 
 with says("their outputs differ by less than $10^{-5}$"):
+    claim(np.abs(jax_says - right).max(), at_most=1e-5)
+    claim(np.abs(keras_says - right).max(), at_most=1e-5)
     none = np.zeros_like(blocked)
-    for mask in (blocked, none):
-        claim(max(differences(query, key, value, mask).values()), at_most=1e-5)
+    with torch.no_grad():
+        free = layer(*inputs)[0].numpy()
+    claim(np.abs(in_jax(query, key, value, none) - free).max(), at_most=1e-5)
+    claim(np.abs(in_keras(query, value, key) - free).max(), at_most=1e-5)
 
 with says(
     "`bias`; an error in `mask` | none: 0 is read as False, blocked, and −∞ as True, allowed |"
@@ -27,16 +31,27 @@ with says(
         refused = True
     claim(refused)
 
+with says("The first token sees the future and not itself."):
+    claim(added[0, 0, 1:].abs().max(), at_most=1e-6)
+    for options in ({}, {"return_attention_scores": True}):
+        seen = keras_layer(q, v, k, attention_mask=numbers, **options)
+        (seen,) = seen[:1] if options else (seen,)
+        claim(np.asarray(seen)[0, 0, 0], at_most=1e-6)
+        claim(np.asarray(seen)[0, 0, 1:].min(), at_least=0.05)
+
 with says("NaN, zeros or equal shares: three answers"):
-    last = {name: np.asarray(w).reshape(4, 4)[3] for name, w in found.items()}
+    last = {
+        name: np.asarray(w.detach() if torch.is_tensor(w) else w).reshape(4, 4)[3]
+        for name, w in found.items()
+    }
     claim(np.isnan(last["PyTorch's layer"]).all())
     claim(not last["PyTorch's function"].any())
     for name in ("JAX's function", "Keras's layer"):
         claim(np.abs(last[name] - 0.25).max(), at_most=1e-6)
 
 with says("The answer of both layers depends on whether you ask for the weights."):
-    claim(not last["PyTorch's, no weights"].any())
-    claim(not last["Keras's, weights too"].any())
+    claim(not last["the same, without weights"].any())
+    claim(not last["Keras's layer, weights too"].any())
 
 with says("with the backend JAX, Keras's layer calls JAX's"):
     from unittest.mock import patch

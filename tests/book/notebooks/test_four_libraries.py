@@ -15,6 +15,18 @@ MISSING = [name for name in ("jax", "keras") if find_spec(name) is None]
 QUESTION = """
 import json
 
+def differences(query, key, value, blocked):
+    by_head = torch.from_numpy(blocked.repeat(H, axis=0))  # (B * H, T, S)
+    inputs = [torch.from_numpy(x) for x in (query, key, value)]
+    with torch.no_grad():
+        right = layer(*inputs, attn_mask=by_head)[0].numpy()
+    options = {"attention_mask": ~blocked, "return_attention_scores": True}
+    others = {
+        "JAX": in_jax(query, key, value, blocked),
+        "Keras": in_keras(query, value, key, **options)[0],
+    }
+    return {n: float(np.abs(x - right).max()) for n, x in others.items()}
+
 rng = np.random.default_rng(1)
 worst = {}
 for T, S in ((1, 6), (5, 2)):
