@@ -4,7 +4,7 @@ from tools.claims import claim, says
 
 with says("is right about one time in nine, 11 %."):
     claim(100 / STARTS, 10.5, 11.5)
-with says("A model has **learnt to copy** when it gets 99 % of them right in new texts."):
+with says("a model has **learnt to copy** when it gets 99 % of them right in new texts."):
     claim(two["accuracy"].min(), at_least=0.99)
     claim(judge(copier)["accuracy"], at_least=0.99)
 with says("For 300 steps neither copies; then, within a hundred,"):
@@ -22,10 +22,11 @@ with says("Weight spread evenly would score 0.12 and 0.05"):
     claim(evenly[1:].mean().item(), 0.115, 0.125)
     claim(evenly[N:].mean().item(), 0.045, 0.055)
 
-with says("7 to 9 % of the tokens are right when block 1's keys do not see what block 0 wrote"):
+with says("Without notes in them, 7 to 9 % of the tokens are right;"):
     claim(two["keys without notes"].min(), 0.065, 0.075)
     claim(two["keys without notes"].max(), 0.085, 0.095)
-with says("at least 95 % still are when its keys see nothing else, and its queries and values see"):
+with says("as drawn, at least 95 % are, in eight of eight models."):
+    claim(len(two) == 8)
     claim(two["as drawn"].min(), at_least=0.95)
     claim(two["queries and values without"].min(), at_least=0.95)
     claim(two["keys of notes alone"].min(), at_least=0.95)
