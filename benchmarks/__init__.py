@@ -16,5 +16,6 @@ layers (a new one is one entry there), ``floors`` the work that none of them can
 ``chapters`` how long each chapter took, ``parts`` makes tables, sentences and pictures of them, and
 ``page`` puts these into the sentences of ``texts/``.
 
-``timing`` says how all of them are timed. ``whole_layer`` makes the weights of a live figure.
+``timing`` says how all of them are timed. ``whole_layer`` and ``named_heads`` make
+the weights of live figures.
 """

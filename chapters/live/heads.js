@@ -1,0 +1,228 @@
+// Three heads of a published model read two sentences in whole words. The weights come as a script
+// (benchmarks.named_heads makes it) once the reader asks for them; until then the picture stays.
+
+const MARKS = ["[CLS]", "[SEP]"];
+const TOLD = 0.1; // a weight from which its number is in the picture; the tables have all
+const SIDES = ["first sentence", "second sentence"];
+
+// Rows of numbers in 8 bits, each with its scale, or of two bytes each.
+function rowsOf({ numbers, scales }, columns) {
+  if (!scales) return halves(numbers);
+  const sizes = halves(scales);
+  const bytes = atob(numbers);
+  const rows = new Float32Array(bytes.length);
+  for (let i = 0; i < rows.length; i++)
+    rows[i] = ((bytes.charCodeAt(i) << 24) >> 24) * sizes[Math.floor(i / columns)];
+  return rows;
+}
+
+class Reader {
+  constructor(given, numHeads) {
+    const { width, words } = given;
+    this.ids = new Map(words.split(" ").map((word, id) => [word, id]));
+    const matrix = (rows) => new Matrix(rows.length / width, width, rows);
+    [this.vectors, this.places, this.norm] = ["vectors", "places", "norm"].map((name) =>
+      matrix(rowsOf(given[name], width)),
+    );
+    this.longest = this.places.rows - 2;
+    const names = ["q_proj", "k_proj"].flatMap((name) => [name, `${name}.bias`]);
+    const state = names.map((name) => [
+      name.includes(".") ? name : `${name}.weight`,
+      rowsOf(given[name], width),
+    ]);
+    const size = (width / given.numHeads) * numHeads; // of the heads that are here
+    this.layer = new MultiHeadAttention(size, numHeads, Object.fromEntries(state));
+  }
+  // The words that it knows, as many as have room; and those that it does not.
+  split(text) {
+    const plain = text.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "").replace(/[‘’]/g, "'");
+    const all = plain.match(/[\p{L}\p{N}]+|[^\s]/gu) ?? [];
+    const known = all.filter((word) => this.ids.has(word));
+    const unknown = [...new Set(all.filter((word) => !this.ids.has(word)))];
+    return { words: known.slice(0, this.longest), unknown, cut: known.length > this.longest };
+  }
+  // What each head gives, (T, T) each, to words between the two marks.
+  weights(words) {
+    const tokens = [MARKS[0], ...words, MARKS[1]].map((word) => this.ids.get(word));
+    const x = new Matrix(tokens.length, this.vectors.columns);
+    tokens.forEach((id, t) => {
+      const row = x.row(t);
+      addTo(row, this.vectors.row(id), 1);
+      addTo(row, this.places.row(t), 1);
+      const mean = row.reduce((a, b) => a + b, 0) / row.length;
+      const variance = row.reduce((a, b) => a + (b - mean) ** 2, 0) / row.length;
+      const [scale, shift] = [this.norm.row(0), this.norm.row(1)];
+      row.forEach((one, i) => {
+        row[i] = ((one - mean) / Math.sqrt(variance + 1e-12)) * scale[i] + shift[i];
+      });
+    });
+    const [q, k] = ["q_proj", "k_proj"].map((name) =>
+      this.layer.splitHeads(this.layer.project(name, x)),
+    );
+    return q.map((own, h) => scaledDotProductAttention(own, k[h], k[h]).weights);
+  }
+}
+
+// A page may have a script from a plain folder too. In the book it lies among the styles.
+async function fetchHeads(version) {
+  const root = document.documentElement.dataset.content_root;
+  for (const folder of root === undefined ? [""] : [`${root}_static/`, ""]) {
+    if (globalThis.courseHeads) break;
+    const src = `${folder}heads-weights.js?v=${version}`;
+    await new Promise((done) => {
+      document.head.append(make("script", { src, onload: done, onerror: done }));
+    });
+  }
+  return globalThis.courseHeads;
+}
+
+function heads(stage, given) {
+  const start = make("button", { type: "button" });
+  start.textContent = `Point at words, type your own: fetch the heads, ${given.megabytes} MB`;
+  const told = set(make("p"), { role: "status" });
+  stage.classList.add("waits");
+  stage.append(make("div", { className: "buttons" }, start), told);
+  let asked = false;
+  start.addEventListener("click", async () => {
+    if (asked) return;
+    asked = true;
+    told.textContent = "Fetching the heads …";
+    const kept = await fetchHeads(given.version);
+    if (kept) {
+      stage.classList.remove("waits");
+      stage.replaceChildren();
+      compare(stage, new Reader(kept, given.heads.length), given);
+      return;
+    }
+    asked = false;
+    told.textContent =
+      "The heads are not beside this page: they are in the online book, and in a book that you build.";
+  });
+}
+
+function compare(stage, reader, { pairs, heads, count }) {
+  const quoted = (word) => (MARKS.includes(word) ? word : `“${word}”`);
+  const offers = make("div", { className: "buttons" }, "Two senses of");
+  const choices = Object.entries(pairs).map(([word, pair]) => {
+    const onclick = () => open(word, pair);
+    const button = make("button", { type: "button", textContent: word, onclick });
+    offers.append(button);
+    return { word, button };
+  });
+  const sides = SIDES.map((name) => {
+    const oninput = () => (read(side), show());
+    const input = make("input", { type: "text", spellcheck: false, autocomplete: "off", oninput });
+    const field = make("label", { className: "field" });
+    field.append(make("span", { textContent: `${name[0].toUpperCase()}${name.slice(1)}` }), input);
+    const heard = set(make("p", { className: "heard" }), { role: "status" });
+    const words = set(make("div", { className: "words" }), { role: "group" });
+    set(words, { "aria-label": `Words of the ${name}` });
+    const strips = heads.map((_, h) =>
+      set(make("div", { className: `strip of-${h}` }), { "aria-hidden": true }),
+    );
+    const { whole, body } = table("", ["word", ...heads.map(({ number }) => `head ${number}`)]);
+    const side = { name, input, field, heard, words, strips, whole, body, picked: 0 };
+    return side;
+  });
+  const told = set(make("p", { className: "told" }), { role: "status" });
+  const tables = make("div", { className: "tables" }, ...sides.map(({ whole }) => whole));
+  const behind = make("details", {}, make("summary", { textContent: "All weights, as tables" }));
+  behind.append(tables);
+  const pane = (side) => make("div", {}, side.field, side.heard, side.words);
+  const hint = "Point at a word, or go to it with Tab. It is framed below; the stronger another’s colour, the more weight it gets.";
+  stage.append(offers, ...sides.map(pane), make("p", { textContent: hint }));
+  heads.forEach(({ number, name, habit }, h) => {
+    const title = make("p", { className: `title of-${h}` });
+    title.append(make("b", { textContent: `Head ${number}: ${name}` }), ` ${habit}`);
+    stage.append(title, ...sides.map(({ strips }) => strips[h]));
+  });
+  stage.append(told, behind);
+
+  function open(word, pair) {
+    sides.forEach((side, n) => {
+      side.input.value = pair[n];
+      read(side);
+      side.picked = side.tokens.indexOf(word) - 1;
+    });
+    show();
+  }
+  // The words of a sentence, as buttons and in the strip of each head.
+  function read(side) {
+    const { words, unknown, cut } = reader.split(side.input.value);
+    side.tokens = [MARKS[0], ...words, MARKS[1]];
+    side.weights = reader.weights(words);
+    side.picked = Math.max(0, Math.min(side.picked, words.length - 1));
+    side.heard.textContent = [
+      unknown.length && `Not among the ${count.toLocaleString("en")} words, left out: ${unknown.join(", ")}.`,
+      cut && `Only the first ${reader.longest} words are read.`,
+      !words.length && "Type a word.",
+    ]
+      .filter(Boolean)
+      .join(" ");
+    const pick = (n) => () => choose(side, n);
+    side.buttons = words.map((textContent, n) => {
+      const button = make("button", { type: "button", textContent, onclick: pick(n) });
+      button.addEventListener("focus", pick(n));
+      button.addEventListener("pointermove", pick(n)); // not "enter": where the pointer rests
+      return button;
+    });
+    side.words.replaceChildren(...side.buttons);
+    side.body.replaceChildren();
+    side.cells = side.tokens.map((token) => {
+      const cells = heads.map(() => make("td"));
+      const name = set(make("th", { textContent: token }), { scope: "row" });
+      side.body.append(make("tr", {}, name, ...cells));
+      return cells;
+    });
+    side.marks = side.strips.map((strip) => {
+      const all = side.tokens.map((token, t) => {
+        const mark = make("span", {}, make("span", { textContent: token }), make("small"));
+        const n = t - 1;
+        if (words[n] === undefined) mark.className = "edge";
+        else mark.addEventListener("pointermove", pick(n));
+        return mark;
+      });
+      strip.replaceChildren(...all);
+      return all;
+    });
+  }
+  // The same word in the other sentence goes with it.
+  function choose(side, n) {
+    const word = side.tokens[n + 1];
+    if (side.picked === n && side.shown === word) return;
+    side.picked = n;
+    const other = sides.find((one) => one !== side);
+    const there = other.tokens.indexOf(word) - 1;
+    if (there >= 0 && other.tokens[other.picked + 1] !== word) other.picked = there;
+    show();
+  }
+  function show() {
+    const said = sides.map((side) => {
+      const { tokens, picked, weights, marks, cells, buttons, whole, name } = side;
+      if (!buttons.length) return "";
+      const word = (side.shown = tokens[picked + 1]);
+      whole.caption.textContent = `“${word}” in the ${name}`;
+      buttons.forEach((button, n) => set(button, { "aria-pressed": n === picked }));
+      const most = heads.map(({ number }, h) => {
+        const row = weights[h].row(picked + 1);
+        tokens.forEach((_, t) => {
+          cells[t][h].textContent = two(row[t]);
+          marks[h][t].style.setProperty("--share", row[t] ** 0.7);
+          marks[h][t].classList.toggle("asks", t === picked + 1);
+          marks[h][t].lastChild.textContent = row[t] >= TOLD ? two(row[t]) : "";
+        });
+        const at = row.indexOf(Math.max(...row));
+        return `head ${number} ${quoted(tokens[at])} ${two(row[at])}`;
+      });
+      return `In the ${name} “${word}” looks most at: ${most.join(", ")}.`;
+    });
+    told.textContent = said.filter(Boolean).join(" ");
+    for (const { word, button } of choices)
+      set(button, {
+        "aria-pressed": sides.every(({ input }, n) => input.value === pairs[word][n]),
+      });
+  }
+  const [[word, pair]] = Object.entries(pairs);
+  open(word, pair);
+  sides[0].buttons[sides[0].picked].focus({ preventScroll: true });
+}

@@ -1,0 +1,104 @@
+"""The heads in the page: weights as in utils.attention, words, keyboard, the asking."""
+
+import json
+
+import pytest
+import torch
+
+from chapters.live.heads import PAIRS, SCRIPT, Reader, kept, live_heads
+
+BUTTON = "Point at words"
+
+
+@pytest.fixture(scope="module")
+def folder(save, tmp_path_factory):
+    """A book in a plain folder: a page with the weights among the styles, and one saved alone."""
+    folder, figure = tmp_path_factory.mktemp("heads"), live_heads()
+    for name in ("book", "_static", "alone/saved"):
+        (folder / name).mkdir(parents=True)
+        save(figure._repr_html_(), figure.code(".js"), folder / name)
+    (folder / "_static" / SCRIPT.name).symlink_to(SCRIPT)
+    return folder
+
+
+@pytest.fixture
+def open_page(open_file, folder):
+    return lambda name="book", **how: open_file(folder / name / "page.html", folder=folder, **how)
+
+
+def started(page):
+    page.get_by_role("button", name=BUTTON).click()
+    page.locator(".strip").first.wait_for()
+    return page
+
+
+def told(page):
+    return page.locator(".told").inner_text()
+
+
+def test_it_serves_everybody(serves_everybody, folder):
+    serves_everybody(folder / "book" / "page.html", started, folder)
+
+
+def test_weights_are_those_of_the_layer(open_page):
+    page, reader = started(open_page()), Reader(kept())
+    run = """text => {
+        const reader = new Reader(globalThis.courseHeads, 3);
+        const { words } = reader.split(text);
+        return [words, reader.weights(words).map(({ data }) => [...data])];
+    }"""
+    for text in (PAIRS["bank"][0], "“Don’t” said the café, “open it; I will!”", ""):
+        words, found = page.evaluate(run, text)
+        expected = reader.weights(words)
+        torch.testing.assert_close(torch.tensor(found), expected.flatten(1), atol=1e-5, rtol=0)
+    assert words == []
+
+
+def test_it_is_fetched_when_asked_for_and_the_still_stays_until_then(open_page):
+    page = open_page()
+    assert page.locator(".wide svg").is_visible()
+    assert not page.evaluate("Boolean(globalThis.courseHeads)")
+    page = started(page)
+    assert not page.locator(".wide svg").is_visible()
+    alone = open_page("alone/saved")
+    alone.get_by_role("button", name=BUTTON).click()
+    alone.locator("[role=status]", has_text="not beside this page").wait_for()
+    assert alone.locator(".wide svg").is_visible()
+
+
+def test_two_senses_by_keyboard_and_the_table_has_the_numbers(open_page):
+    page = started(open_page())
+    assert "“bank” looks most at: head 2 “the” 1.00, head 10 “river” 0.6" in told(page)
+    page.keyboard.press("Tab")
+    assert told(page).startswith("In the first sentence “near” looks most at: head 2 “bank” 1.00")
+    assert "In the second sentence “bank”" in told(page)  # it has no such word
+    page.get_by_role("button", name="plant").focus()
+    page.keyboard.press("Enter")
+    assert "head 10 “garden”" in told(page)
+    assert "head 0 “steel”" in told(page)
+    page.locator("summary").click()
+    table = page.locator("table").first
+    assert table.locator("caption").inner_text() == "“plant” in the first sentence"
+    columns = zip(*(row.split("\t") for row in table.inner_text().splitlines()[2:]), strict=True)
+    for column in [*columns][1:]:
+        assert sum(map(float, column)) == pytest.approx(1, abs=0.05)
+
+
+def test_words_it_does_not_know_are_named(open_page):
+    page = started(open_page())
+    page.locator("input").first.fill("The ZEBRA sat, <b> on: 7 banks")
+    heard = page.locator(".heard").first
+    assert "words, left out: zebra, <, b, >, 7" in heard.inner_text()
+    shown = page.locator(".words").first.locator("button").all_inner_texts()
+    assert shown[:4] == ["the", "sat", ",", "on"]
+    page.locator("input").first.fill("the " * 30)
+    assert "Only the first 14 words are read." in heard.inner_text()
+    page.locator("input").first.fill("zebra")
+    assert "Type a word." in heard.inner_text()
+
+
+def test_a_finger_picks_a_word(open_page):
+    page = started(open_page(width=390))
+    page.locator(".words").nth(1).locator("button", has_text="money").tap()
+    assert "In the second sentence “money” looks most at" in told(page)
+    assert json.loads(page.locator("figure").get_attribute("data-given"))["megabytes"] <= 2.5
