@@ -20,11 +20,11 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from chapters.live.heads import live_heads
 from tools.page import findings, hero, pace
 from tools.page.pictures import picture
 
 logger = logging.getLogger(__name__)
-LIVE = ("masks", "mask")  # a chapter, and the figure of it that can be touched here, too
 CHAPTER = re.compile(r"(A?\d+)\. (.+)")
 
 
@@ -58,22 +58,6 @@ class Landing(SphinxDirective):
 
 def _raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
-
-
-def live_figure(notebook: Path, name: str) -> str:
-    """Give the live figure of this name that the committed outputs of a notebook hold.
-
-    Raises
-    ------
-    ValueError
-        if there is none
-    """
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    outputs = [output for cell in cells for output in cell.get("outputs", [])]
-    for html in ("".join(output.get("data", {}).get("text/html", "")) for output in outputs):
-        if f'data-live="{name}"' in html:
-            return html
-    raise ValueError(f"{notebook.name} has no live figure {name!r} among its outputs")
 
 
 def short(question: str) -> str:
@@ -163,16 +147,8 @@ class Page:
             )
 
     def live(self) -> str:
-        """Give a live figure as its chapter has it; without it, complain."""
-        chapter, figure = LIVE
-        docname = self.chapter(chapter)
-        try:
-            if docname is None:
-                raise ValueError(f"no chapter is named {chapter!r}")
-            return live_figure(Path(self.env.doc2path(docname)), figure)
-        except ValueError as error:
-            logger.warning("%s", error, location=self.docname)
-            return ""
+        """Give the heads that a reader can point words at."""
+        return live_heads()._repr_html_()
 
     def path(self) -> str:
         """Give the chapters that everybody reads, in a line, with the minutes they take."""
