@@ -189,18 +189,19 @@ function compare(stage, reader, { pairs, heads, count }) {
   // The same word in the other sentence goes with it.
   function choose(side, n) {
     const word = side.tokens[n + 1];
-    if (side.picked === n && side.shown === word) return;
-    side.picked = n;
     const other = sides.find((one) => one !== side);
     const there = other.tokens.indexOf(word) - 1;
-    if (there >= 0 && other.tokens[other.picked + 1] !== word) other.picked = there;
+    const goes = there >= 0 && other.tokens[other.picked + 1] !== word;
+    if (side.picked === n && !goes) return;
+    side.picked = n;
+    if (goes) other.picked = there;
     show();
   }
   function show() {
     const said = sides.map((side) => {
       const { tokens, picked, weights, marks, cells, buttons, whole, name } = side;
       if (!buttons.length) return "";
-      const word = (side.shown = tokens[picked + 1]);
+      const word = tokens[picked + 1];
       whole.caption.textContent = `“${word}” in the ${name}`;
       buttons.forEach((button, n) => set(button, { "aria-pressed": n === picked }));
       const most = heads.map(({ number }, h) => {

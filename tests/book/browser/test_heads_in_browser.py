@@ -72,6 +72,9 @@ def test_two_senses_by_keyboard_and_the_table_has_the_numbers(open_page):
     page.keyboard.press("Tab")
     assert told(page).startswith("In the first sentence “near” looks most at: head 2 “bank” 1.00")
     assert "In the second sentence “bank”" in told(page)  # it has no such word
+    page.locator("input").nth(1).fill("it is near")
+    page.get_by_role("button", name="near").first.click()
+    assert "In the second sentence “near”" in told(page)
     page.get_by_role("button", name="plant").focus()
     page.keyboard.press("Enter")
     assert "head 10 “garden”" in told(page)
