@@ -18,7 +18,7 @@ def p_value_by_counting(first, second):
 
 
 RIGHT = {
-    ch16.rare_class: [0.63, 0.55, torch.tensor(0.7)],
+    ch16.rare_class: [0.28, 0.4, torch.tensor(0.2)],
     ch16.exact_p_value: [p_value, p_value_by_counting],
 }
 
@@ -33,7 +33,8 @@ WRONG = {
     ch16.rare_class: [
         (28, "from 0 to 1"),
         (0.95, "only the first round helps"),
-        (0.78, "what the lines find"),
-        (0.28, "most articles on politics"),
+        (0.81, "what the names find"),
+        (0.6, "pull the centre further"),
+        (0.05, "some articles on politics"),
     ],
 }
