@@ -66,10 +66,10 @@ with says("the best, or close to it, for every layer but QK-norm."):
     claim(min(rates, key=lambda lr: medians["plain", lr]) == 0.03)
     claim(min(rates, key=lambda lr: medians["QK-norm", lr]) == 0.1)
 # The sink.
-with says("With a sink logit the first token is hardly used."):
+with says("With a sink logit it is 0.13 instead of 0.71."):
     claim(of(silent, "plain", "first new").mean(), 0.66, 0.76)
     claim(of(silent, "sink logit", "first new").mean(), 0.09, 0.18)
-with says("a layer *learns* to rest there when it finds nothing."):
+with says("the first model, which always found its key, has 0.13 as well."):
     claim(of(silent, KNOWS, "first new").mean(), 0.10, 0.16)
 
 # The state.
@@ -96,21 +96,23 @@ with says("What share of the last values will they recall?"):  # as `two_heads` 
     claim(two.max(), at_most=0.995)
 
 # Text.
+with says("Each pattern has the best of three learning rates, 0.008."):
+    claim((rows["lr"] == 0.008).all())
 with says(
-    "Read at four times its training length, a model with RoPE in every layer has a loss of 2.82; with three windows and one layer without positions, 1.43 (eight seeds)."
+    "At four times the training length the loss is 2.82 with RoPE in every layer, 1.48 with windows in three of four, and 1.43 if the fourth has no positions."
 ):
     claim(mean.loc["GGGG", "loss 512"], 2.81, 2.825)
+    claim(mean.loc["WWWG", "loss 512"], 1.475, 1.485)
     claim(mean.loc["WWWN", "loss 512"], 1.425, 1.435)
-    both = rows[rows["layers"].isin(["GGGG", "WWWN"])]
-    claim((both["layers"].value_counts() == 8).all())
-with says("In pieces of 128 both have 1.44 to 1.45."):
-    claim(mean.loc["GGGG", "loss 128"], 1.435, 1.455)
-    claim(mean.loc["WWWN", "loss 128"], 1.435, 1.455)
-with says("the loss still rises by 0.05."):
-    claim((mean["loss 512"] - mean["loss 128"])["WWWG"], 0.045, 0.055)
-with says("Without windows nothing helped:"):
-    claim((mean["loss 512"] - mean["loss 128"])[["GGGN", "NNNN", "PPPP"]].min(), at_least=0.4)
-with says("The cache of `WWWN` holds about a quarter of the positions."):
+    claim((rows["layers"].value_counts() == 8).all())
+    by_seed = rows.pivot(index="seed", columns="layers", values="loss 512")
+    claim((by_seed["WWWG"] - by_seed["WWWN"]).min(), at_least=0.03)  # in each seed
+with says("In pieces of 128 all three lie between 1.43 and 1.45."):
+    claim(mean.loc[["GGGG", "WWWG", "WWWN"], "loss 128"].min(), at_least=1.425)
+    claim(mean.loc[["GGGG", "WWWG", "WWWN"], "loss 128"].max(), at_most=1.455)
+with says("So windows do most, with about a quarter of the cache."):
     claim((512 + 3 * 16) / (4 * 512), 0.22, 0.28)
+with says("Without them nothing helped:"):
+    claim((mean["loss 512"] - mean["loss 128"])[["GGGN", "NNNN", "PPPP"]].min(), at_least=0.4)
 with says("windows alone have 1.42."):
     claim(mean.loc["WWWW", "loss 512"], 1.415, 1.425)
