@@ -9,20 +9,13 @@ def gain(table, slow, fast):
 
 with says("With a KV cache the outputs are the same up to rounding"):
     claim(gap, at_most=1e-5)
-with says("a step is more than fifteen times as fast.", timed=True):
-    claim(gain(saved, "without", "with"), at_least=15)
+with says("a step is more than thirty times as fast.", timed=True):
+    claim(gain(saved, "without", "with"), at_least=30)
 
-with says("With $t$ tokens so far that is, in a layer, $4 D^2$ weights"):
+with says("with $t$ tokens so far, $4 D^2$ weights and $2 t D$ numbers of the cache"):
     claim(sum(p.numel() for p in stack[0].parameters() if p.dim() == 2) == 4 * D**2)
 with says("no step has to make them"):  # MLA: absorbed, and step by step, the same function
-    mla, texts = stacks["MLA"][0], torch.randn(1, 50, D)
-    c = mla.down(texts)
-    parts = mla.q_proj(texts), mla.k_proj(c), mla.v_proj(c)
-    built = F.scaled_dot_product_attention(*map(mla.split_heads, parts), is_causal=True)
-    slow = mla.out_proj(mla.join_heads(built))
-    room = KeyValueCache(50)
-    fast = [mla.decode(x, room) for x in texts.split(1, dim=1)]
-    claim((torch.cat(fast, dim=1) - slow).abs().max(), at_most=1e-5)
+    claim(gap_latent, at_most=1e-5)
 
 # Numbers kept of a token, and the multiply-adds with them: scores, then the mixture.
 products = 2 * H * D_head
@@ -40,16 +33,12 @@ with says("Sharing saves bytes, and time, but less time than bytes.", timed=True
     for name in ("GQA", "MQA", "MLA"):
         saved_time, saved_bytes = gain(took, "MHA", name), reads["MHA"] / reads[name]
         claim(1 < saved_time < saved_bytes)
-with says("GQA reads under a third of MHA's 453 MB"):
-    claim(reads["MHA"], 452.5, 453.5)
-    claim(reads["GQA"] / reads["MHA"], at_most=1 / 3)
-with says("MQA and MLA under a fifth"):
-    for name in ("MQA", "MLA"):
-        claim(reads[name] / reads["MHA"], at_most=0.2)
-with says("here all three take under three quarters of MHA's time", timed=True):
-    for name in ("GQA", "MQA", "MLA"):
-        claim(gain(took, name, "MHA"), at_most=0.75)
-with says("A step costs at least what it reads", timed=True):
+with says("a step reads 453 MB with MHA, 132 with GQA, 52 with MQA and 55 with MLA; MQA"):
+    for name, said in (("MHA", 453), ("GQA", 132), ("MQA", 52), ("MLA", 55)):
+        claim(reads[name], said - 0.5, said + 0.5)
+with says("MQA takes less than half of MHA's time.", timed=True):
+    claim(gain(took, "MQA", "MHA"), at_most=0.5)
+with says("a step costs at least what it reads", timed=True):
     for name in reads:
         claim(ms[name] / (rate * reads[name]), at_least=1)
 
@@ -61,12 +50,6 @@ with says("MQA keeps more of the gain.", timed=True):
     claim(gain(filled["MHA", 2048], 8, 1) > gain(filled["MQA", 2048], 8, 1))
 with says("which at 2,048 tokens is as large as the weights"):
     claim(4 * D**2 == 2 * D * 2048)
-
-letters, passes = len(zen) - start, guessed.count(False)
-with says("A pass writes 1.54 letters."):
-    claim(letters, 1.535 * passes, 1.545 * passes)
-with says("that leaves little or nothing of the gain", timed=True):
-    claim(letters / passes / gain(more, 4, 1), at_most=1.15)
 
 with says("Guesses accepted by this rule leave the model's distribution as it was"):
     claim((same + rest - model).abs().max(), at_most=1e-6)
