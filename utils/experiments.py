@@ -13,6 +13,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from http.client import HTTPException
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ def fetch_results(address: str, *names: str) -> None:
     Raises
     ------
     RuntimeError
-        if a file cannot be fetched
+        if a file cannot be fetched whole, or not be kept
     """
     in_clone = Path("../_config.yml").is_file()
     for name in names:
@@ -102,13 +103,13 @@ def fetch_results(address: str, *names: str) -> None:
         try:
             with urllib.request.urlopen(f"{address}/{name}", timeout=30) as answer:
                 content = answer.read()
-        except OSError as error:
+            with replacing(file) as half:
+                half.write_bytes(content)
+        except (OSError, HTTPException) as error:  # the latter where the answer breaks off
             raise RuntimeError(
                 f"{address}/{name} could not be fetched ({error}). Without it the chapter would "
-                "have to train for long what it holds; try again with a network."
+                "have to train for long what it holds; try again."
             ) from error
-        with replacing(file) as half:
-            half.write_bytes(content)
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, ...]:

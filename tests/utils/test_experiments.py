@@ -1,9 +1,12 @@
 """The harness: what is run, what is kept, and what is refused."""
 
+import io
 import json
 import os
 import re
+from http.client import HTTPResponse
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -200,6 +203,17 @@ def test_it_is_said_why_a_file_cannot_be_fetched(away):
     with pytest.raises(RuntimeError, match=r"there/other.csv could not be fetched"):
         fetch_results(address, "10-a.csv", "other.csv")
     assert [path.name for path in (folder / "results").iterdir()] == ["10-a.csv"]
+
+
+def test_a_download_that_breaks_off_is_not_kept(away, monkeypatch):
+    folder, address = away
+    sent = io.BytesIO(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
+    answer = HTTPResponse(SimpleNamespace(makefile=lambda _: sent))
+    answer.begin()
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: answer)
+    with pytest.raises(RuntimeError, match=r"4 bytes read, 5 more expected"):
+        fetch_results(address, "10-a.csv")
+    assert list(folder.iterdir()) == []
 
 
 def test_file_is_replaced_whole_and_who_reads_meanwhile_reads_the_old(tmp_path):
