@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 
 BIN := $(VENV)/bin
 # Errors only: some set-ups make pip print a hundred warnings that ask for nothing.
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+PIP := $(BIN)/python tools/alone.py Makefile $(BIN)/python -m pip install -qq --disable-pip-version-check
 # Two workers of one thread each; what shares a browser stays on one of them.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 FAST := not slow and not processes and not browser and not ebook and not colab
@@ -23,7 +23,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 book: $(VENV)/.book ## build the book; warnings are errors
-	$(BIN)/jupyter-book build . -W --keep-going
+	$(BIN)/python tools/alone.py Makefile $(BIN)/jupyter-book build . -W --keep-going
 	$(BIN)/python -m tools.book
 
 pdf: book $(VENV)/.ebook ## the whole book as one PDF (PAPER=Letter: on Letter); needs Chromium or Chrome
@@ -38,7 +38,7 @@ test: lint ## lint, then the fast tests: two minutes
 test-all: test book $(VENV)/.appendix ## then all others: slow, processes, Chromium, EPUB, Colab: a quarter of an hour
 	BOOK_HTML=_build/html $(PYTEST) -m "not ($(FAST))"
 
-test-anywhere: $(BIN)/python ## the fast tests in eight surroundings, one after another: half an hour
+test-anywhere: $(BIN)/activate ## the fast tests in eight surroundings, one after another: half an hour
 	$(BIN)/python -m tools.anywhere
 
 lint: $(VENV)/.dev ## format, lint, imports, types, spelling, workflows
@@ -68,7 +68,7 @@ train-writer: $(VENV)/.book ## train the model that writes: under forty minutes 
 serve: book ## build the book and serve it at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
-constraints: | $(BIN)/python ## pin all requirements anew, for every Python and platform
+constraints: | $(BIN)/activate ## pin all requirements anew, for every Python and platform
 	$(PIP) uv
 	grep -v '^-' requirements.txt | $(BIN)/uv pip compile --quiet --upgrade --universal \
 		--python-version 3.11 --fork-strategy fewest --all-extras --no-annotate \
@@ -78,14 +78,15 @@ clean: ## remove the environment, the book and caches
 	rm -rf $(VENV) _build .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python:
+# The last file that venv writes: where making it was stopped, it is made again.
+$(BIN)/activate:
 ifeq ($(strip $(PYTHON)),)
 	@echo "No Python from 3.11 to 3.14 with its venv module was found." \
 		"Install one, or name one: make PYTHON=/path/to/python3.12" >&2; exit 1
 endif
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) tools/alone.py Makefile $(PYTHON) -m venv $(VENV)
 
-$(VENV)/.book: $(PINS) | $(BIN)/python
+$(VENV)/.book: $(PINS) | $(BIN)/activate
 	@echo "Installing what the book needs; the first time takes a few minutes."
 	$(PIP) -r requirements.txt
 	@touch $@
