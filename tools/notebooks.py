@@ -187,6 +187,8 @@ def execute_all(
     if not paths:
         print("No chapter is stale.")
         return
+    if not os.access(ROOT / "notebooks", os.W_OK):
+        raise SystemExit(f"{ROOT / 'notebooks'} cannot be written to, so no chapter is executed.")
     try:
         for path in paths:
             print(f"{path.stem}:", end=" ", flush=True)
@@ -235,4 +237,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:  # such as a full disk
+        sys.exit(f"Not everything could be read or written; what is there is whole: {error}")

@@ -102,6 +102,12 @@ def test_only_what_is_stale_is_executed(monkeypatch, capsys):
     assert done == [paths[:1], paths, paths[2:3]]
 
 
+def test_what_could_not_be_written_is_not_executed(monkeypatch):
+    monkeypatch.setattr(notebooks.os, "access", lambda *_: False)  # as on a read-only disk
+    with pytest.raises(SystemExit, match="cannot be written to"):
+        notebooks.execute_all(chapters(["01"]))
+
+
 @pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.parametrize(
