@@ -38,7 +38,7 @@ test: lint ## lint, then the fast tests: two minutes
 test-all: test book $(VENV)/.appendix ## then all others: slow, processes, Chromium, EPUB, Colab: a quarter of an hour
 	BOOK_HTML=_build/html $(PYTEST) -m "not ($(FAST))"
 
-test-anywhere: $(BIN)/activate ## the fast tests in eight surroundings, one after another: half an hour
+test-anywhere: $(BIN)/activate ## the fast tests in ten surroundings, one after another: forty minutes
 	$(BIN)/python -m tools.anywhere
 
 lint: $(VENV)/.dev ## format, lint, imports, types, spelling, workflows

@@ -6,8 +6,8 @@ python -m tools.anywhere [NUMBER ...]
     lacks its Python or pip finds no such PyTorch; where none was made, that is a failure.
 
 Between them the runs have every Python, number of threads, set of instructions and build of PyTorch
-that the table names, the oldest PyTorch that pyproject.toml allows, and five seeds under which the
-tests explore: not every combination of these.
+that the table names, the oldest PyTorch that pyproject.toml allows, the newest release of every
+package, and five seeds under which the tests explore: not every combination of these.
 """
 
 import os
@@ -27,6 +27,8 @@ RUNS = [  # Python, build of PyTorch, instructions for its kernels, threads, see
     ("3.12", "oldest", "default", 1, 3),
     ("3.13", "as pinned", "", 4, 4),
     ("3.13", "as pinned", "avx2", 1, 5),
+    ("3.13", "newest", "", 2, None),  # no pins: finds the package that answers differently now
+    ("3.14", "as pinned", "", 2, None),
 ]
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "_build" / "anywhere"
@@ -42,6 +44,8 @@ def requirements(torch: str, project: str, constraints: str) -> tuple[list[str],
     chosen = (extras[name] for name in ("dates", "news", "classifier", "writer", "models", "dev"))
     wanted = [*table["dependencies"], *dict.fromkeys(line for lines in chosen for line in lines)]
     wanted = [line for line in wanted if not line.startswith(table["name"])]
+    if torch == "newest":
+        return wanted, []
     pins = [line for line in constraints.splitlines() if line and not line.startswith("#")]
     if torch == "oldest":
         (bound,) = (found[1] for line in wanted if (found := re.fullmatch(r"torch>=(.+)", line)))
