@@ -11,10 +11,7 @@ from chapters.ch18_steps import FastSteps
 from utils.costs import count
 
 V, B, T = 37, 3, 9
-KINDS = {
-    "llama": {},
-    "one key head": {"num_kv_heads": 1},
-}
+KINDS = {"llama": {}, "one key head": {"num_kv_heads": 1}}
 
 
 def build(**options):

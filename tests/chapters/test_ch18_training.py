@@ -7,11 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chapters.ch18_model import LanguageModel
-from chapters.ch18_training import (
-    cut_pieces,
-    language_nats,
-    piece_starts,
-)
+from chapters.ch18_training import cut_pieces, language_nats, piece_starts
 
 V = 11
 

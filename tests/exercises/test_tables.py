@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import exercises
-from exercises.exercise import STRANGE, answer_as, sentences
+from exercises.exercise import STRANGE, Case, FaultError, answer_as, compare_all, sentences
+from exercises.mistakes import SWAPPED, ZEROED, wrong_attention
 
 FILES = sorted(file.stem for file in Path(exercises.__file__).parent.glob("[ac][h0-9]*.py"))
 MODULES = [importlib.import_module(f"exercises.{stem}") for stem in FILES]
@@ -46,6 +47,24 @@ def test_each_mistake_gets_its_own_sentence(name):
     assert answer_as(TABLES[name]) == "Right."
     told = {said: answer_as(TABLES[name], said) for said in sentences(TABLES[name])}
     assert {said: words for said, words in told.items() if words != f"Not yet: {said}"} == {}
+
+
+def test_a_sentence_about_some_cases_is_said_though_others_are_wrong_too():
+    with pytest.raises(FaultError, match="it is half"):
+        compare_all([(1, Case((), 2, {"it is half.": 1})), (9, Case((), 3))])
+
+
+def test_mistakes_that_are_shared_are_what_they_say():
+    q, k, v, allowed = *torch.randn(3, 2, 2, 4, 9).double(), torch.ones(4, 4).tril().bool()
+    attend, zeroed = torch.nn.functional.scaled_dot_product_attention, (q @ k.mT / 3).tril()
+    weights, wrong = attend(q, k, torch.eye(4).double(), allowed), wrong_attention(q, k, v, allowed)
+    for said, made in {
+        SWAPPED: attend(q, v, k, allowed),
+        ZEROED: zeroed.softmax(-1) @ v,
+        "the keys are mixed; mix the values.": weights @ k,
+        "the weights are transposed: a row is one query's.": weights.mT @ v,
+    }.items():
+        torch.testing.assert_close(wrong[said], made)
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from utils.experiments import fetch_results, replacing, run_all
+from utils.experiments import fetch_results, linear_rate, replacing, run_all
 
 LAYERS = [{"layer": "wide", "heads": 2, "rate": 0.1}, {"layer": "narrow", "heads": 8, "rate": 1e-3}]
 calls: list[tuple] = []
@@ -238,3 +238,8 @@ def test_an_error_or_nothing_written_leaves_the_old_content_and_nothing_else(tmp
         pass
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_rate_rises_for_a_tenth_of_the_steps_and_falls_for_the_others():
+    rates = [linear_rate(step, 20, 2.0) for step in range(1, 21)]
+    assert rates == pytest.approx([1.0, *(2 * (21 - step) / 19 for step in range(2, 21))])

@@ -10,14 +10,7 @@ import plotnine as p9
 import pytest
 
 from tools.problems import smallest_text
-from utils.figures import (
-    DRAWINGS,
-    NARROW,
-    DescribedFigure,
-    draw_reading,
-    heat_map,
-    show_drawing,
-)
+from utils.figures import DRAWINGS, NARROW, DescribedFigure, draw_reading, heat_map, show_drawing
 from utils.palette import FIGURE, INK, PALETTE, PAPER, SEQUENTIAL, tint
 
 
@@ -88,6 +81,19 @@ def test_panels_stand_below_each_other_on_a_phone():
     assert smallest_text(shown._repr_html_()) >= 10.9
     _, own = pictures(described(figure(3), narrow=figure(2, NARROW)))
     assert [t for t in texts(own) if t.startswith("panel")] == ["panel 0", "panel 1"]
+
+
+def test_legends_and_titles_are_narrowed_and_a_single_panel_shrinks():
+    drawn = figure(layout="constrained")
+    (axes,) = drawn.axes
+    axes.set_title("a word " * 12)
+    drawn.suptitle("a title " * 12)
+    for legend in (axes.legend, drawn.legend):
+        legend(*axes.get_legend_handles_labels(), ncols=2, title="kinds")
+    wide, narrow = pictures(described(drawn))
+    assert size(narrow)[0] <= 72 * NARROW + 10
+    assert texts(narrow).count("kinds") == texts(narrow).count("a line") == 2
+    assert max(map(len, texts(narrow))) <= 44 < max(map(len, texts(wide)))
 
 
 def test_a_plot_of_plotnine_is_stacked_too():

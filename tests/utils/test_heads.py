@@ -31,16 +31,6 @@ def test_recording_changes_nothing_and_records_the_weights(kind, queries):
         assert not records[0][0].requires_grad
 
 
-def test_causal_weights_are_recorded_though_nobody_asks_for_them():
-    layer, x = FastMultiHeadAttention(D, H), torch.randn(2, 5, D)
-    with recorded_weights(layer) as records:
-        output, weights = layer(x, x, x, need_weights=False, is_causal=True)
-    expected, every = layer(x, x, x, is_causal=True, average_attn_weights=False)
-    assert weights is None
-    torch.testing.assert_close(records, [[every.detach()]])
-    torch.testing.assert_close(output, expected)
-
-
 @pytest.mark.parametrize("asked", [True, False])
 def test_hooks_of_others_see_what_the_caller_asked_for(asked):
     layer, x, seen = MultiHeadAttention(D, H), torch.randn(B, T, D), []

@@ -6,13 +6,7 @@ from safetensors.torch import save_file
 from transformers import BertModel
 
 from utils import minilm as pretrained
-from utils.minilm import (
-    UNUSED,
-    WEIGHT_NAMES,
-    load_minilm,
-    load_weights,
-    read_weights,
-)
+from utils.minilm import UNUSED, WEIGHT_NAMES, load_minilm, load_weights, read_weights
 from utils.text import minilm_folder, minilm_tokenizer
 
 

@@ -8,6 +8,7 @@ WRONG = {
         (lambda s, d: s.log_softmax(d).exp(), "PyTorch's softmax made them"),
     ],
     ch02.scaled_dot_product: [
-        (lambda q, k, v: (q @ k.permute(3, 2, 1, 0), v), "key.transpose(-2, -1)")
+        (lambda q, k, v: (q @ k.permute(3, 2, 1, 0), v), "key.transpose(-2, -1)"),
+        (lambda q, k, v: (v, (q @ k.mT / k.shape[-2] ** 0.5).softmax(-1)), "the root of S"),
     ],
 }

@@ -41,6 +41,7 @@ RIGHT = {
 WRONG = {
     checks.mean_layer: [
         (layer(lambda v, keep: RIGHT_MEANS[0](v, keep) * (1 + keep.all())), "without a mask"),
+        (layer(lambda v, keep: RIGHT_MEANS[0](v, 1 - keep)), "the wrong way round"),
         (lambda *inputs, **masks: inputs[2], "two things"),
         (needs_mask, "key_padding_mask=None nothing is blocked"),
         (layer(RIGHT_MEANS[0], 1), "should be None"),

@@ -18,6 +18,7 @@ RIGHT = {ch08.nothing_learnt: [0.68, 0.6, torch.tensor(0.75)]}
 WRONG = {
     ch08.without_word: [
         (lambda w, v, g: mix(w * ~g / (w * ~g).sum(-1), v), "with keepdim=True"),
+        (lambda w, v, g: mix(w * ~g / (w * g).sum(-1, True), v), "by the sum of what goes"),
         (without_in_place, "the input was changed"),
     ],
     ch08.nothing_learnt: [(68, "from -1 to 1"), (float("nan"), "from -1 to 1")],

@@ -4,9 +4,7 @@ import numpy as np
 
 from exercises import ch09
 
-RIGHT = {
-    ch09.three_heads: [0.79, 25 / 32, np.float32(0.8), (3 + 0.18) / 4],
-}
+RIGHT = {ch09.three_heads: [0.79, 25 / 32, np.float32(0.8), (3 + 0.18) / 4]}
 
 WRONG = {
     ch09.three_heads: [
@@ -20,5 +18,5 @@ WRONG = {
         (0.125, "that is guessing"),
         (0.68, "how many get a head"),
         ("many", "should be a number"),
-    ],
+    ]
 }

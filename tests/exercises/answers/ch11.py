@@ -51,6 +51,10 @@ WRONG = {
     ch11.one_tile: [
         (lambda *given: read(*given, fill=-1e4), "Fill with -inf"),
         (lambda s, *a: read(s, *a)[:2], "should return three tensors"),
+        (
+            lambda s, *a: (read((s[0] * math.inf, *s[1:]), *a)[0], *read(s, *a)[1:]),
+            "old top is forg",
+        ),
     ],
     ch11.merged_parts: [
         (lambda o, s: ((s * o).sum(0), s), "those of the log-sums"),

@@ -70,14 +70,12 @@ WRONG = {
         (lambda T, N: [range(T)], "there are 1 lists"),
         (lambda T, N: [range(1), range(1, T), *[[]] * (N - 2)], "should hold 4"),
         (lambda T, N: T, "a list for each process"),
-        (
-            lambda T, N: torch.cat([torch.arange(T)[::2], torch.arange(T)[1::2]]).view(N, -1),
-            "pairs",
-        ),
+        (lambda T, N: torch.arange(T).view(-1, 2).T.reshape(N, -1), "pairs"),
     ],
     ch13.numbers_sent: [
         (262_144, "should be a dict"),
         ({"heads": 1}, "should be a dict"),
+        (SENT | {"heads": 131_072}, "an all-reduce goes round twice"),
         (SENT | {"tokens": 1}, "tokens: 1 is not what is sent"),
     ],
 }

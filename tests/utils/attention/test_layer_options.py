@@ -84,6 +84,14 @@ def test_drawing_the_weights_anew_leaves_those_of_the_positions():
     assert positions.table.eq(0).all()
 
 
+@pytest.mark.parametrize("T", [1, 3])
+def test_heads_that_share_keys_keep_their_shape_also_where_a_head_is_as_wide_as_a_query(T):
+    layer = MultiHeadAttention(4, 4, num_kv_heads=2)
+    q, k, mask = torch.randn(B, 4, T, 1), torch.randn(B, 2, 5, 1), torch.rand(B, 4, T, 5) < 0.6
+    found, expected = (layer.attend_heads(q, k, k, mask, need_weights=w)[0] for w in (False, True))
+    torch.testing.assert_close(found, expected)
+
+
 @pytest.mark.slow
 def test_the_grouped_layer_with_rotations_is_llamas(make):
     from transformers import LlamaConfig

@@ -171,13 +171,12 @@ class Called(nn.Module):
         self.layer, self.kind, self.need_weights = layer, kind, need_weights
 
     def forward(self, query, x, padding, added):
-        masks = {
-            "none": {},
-            "padding": {"key_padding_mask": padding},
-            "float": {"attn_mask": added},
-            "causal": {"is_causal": True},
-        }[self.kind]
-        output, _ = self.layer(query, x, x, need_weights=self.need_weights, **masks)
+        padded, masked = (
+            (padding, None)[self.kind != "padding"],
+            (added, None)[self.kind != "float"],
+        )
+        causal = self.kind == "causal"
+        output, _ = self.layer(query, x, x, padded, self.need_weights, masked, is_causal=causal)
         return output + 0 * padding.sum() + 0 * added.sum()
 
 
