@@ -87,6 +87,7 @@ def test_legends_and_titles_are_narrowed_and_a_single_panel_shrinks():
     drawn = figure(layout="constrained")
     (axes,) = drawn.axes
     axes.set_title("a word " * 12)
+    axes.plot([2, 1], label="another")
     drawn.suptitle("a title " * 12)
     for legend in (axes.legend, drawn.legend):
         legend(*axes.get_legend_handles_labels(), ncols=2, title="kinds")
