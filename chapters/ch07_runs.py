@@ -80,14 +80,14 @@ def interval(gain: NDArray[np.float64]) -> tuple[float, float, float]:
 def weight_of_words(
     model: nn.Module, tokenizer: PreTrainedTokenizerFast, text: str
 ) -> tuple[list[str], list[float]]:
-    """Give the words of a text and the weight of [CLS] on each, all its pieces, all heads' mean."""
+    """Give the words of a text and the weight of [CLS] on each, a mean over pieces and heads."""
     words = text.split()
     encoded = tokenizer([words], is_split_into_words=True)
     with recorded_weights(model) as records:
         model(torch.tensor(encoded["input_ids"]))
-    weights = [0.0] * len(words)
+    of_pieces: list[list[float]] = [[] for _ in words]
     by_token = records[0][0][0, :, 0].mean(dim=0).tolist()  # (H, S) -> (S,)
     for word, weight in zip(encoded.word_ids(), by_token, strict=True):
         if word is not None:
-            weights[word] += weight
-    return words, weights
+            of_pieces[word].append(weight)
+    return words, [float(np.mean(weights)) for weights in of_pieces]

@@ -70,7 +70,7 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
   const told = set(make("p"), { role: "status" });
   const key = make("p", {
     textContent:
-      "Under each word: its weight, and what the answer's probability loses without it. " +
+      "Under each word: the mean weight of its pieces, and what the answer's probability loses without it. " +
       "Whatever a text is about, one of these classes is the answer.",
   });
   const { whole, body } = table("What the text is about", ["class", "probability"]);
@@ -132,7 +132,8 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
     const weights = pieces.map(({ tokens }, n) => {
       if (out.has(n)) return 0;
       const own = Array.from(tokens, () => at++);
-      return own.reduce((sum, i) => sum + chosen.reduce((a, head) => a + head[i], 0), 0);
+      const sum = own.reduce((all, i) => all + chosen.reduce((a, head) => a + head[i], 0), 0);
+      return sum / (own.length || 1); // the mean of its pieces: a long word is not heavy by its length
     });
     const most = Math.max(...weights, 1e-9);
     [...words.children].forEach((button, n) => {
