@@ -49,9 +49,18 @@ with says("NaN, zeros or equal shares: three answers"):
     for name in ("JAX's function", "Keras's layer"):
         claim(np.abs(last[name] - 0.25).max(), at_most=1e-6)
 
-with says("The answer of both layers depends on whether you ask for the weights."):
+with says("In training, the answer of both layers depends on whether you ask for the weights."):
     claim(not last["the same, without weights"].any())
     claim(not last["Keras's layer, weights too"].any())
+
+with says("In `eval()` without gradients it can be NaN both ways"):
+    layer.eval()
+    with torch.no_grad():
+        for need_weights in (True, False):
+            options = {"attn_mask": nothing, "need_weights": need_weights}
+            text = inputs[0]  # self-attention: one tensor three times
+            claim(layer(text, text, text, **options)[0][:, 3].isnan().all().item())
+    layer.train()
 
 with says("with the backend JAX, Keras's layer calls JAX's"):
     from unittest.mock import patch

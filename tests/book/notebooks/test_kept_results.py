@@ -36,8 +36,8 @@ def chapter_11():
 
 
 def chapter_A3():
-    runs = table("A3-heads")
-    ends = {name: (of.min(), of.max()) for name, of in runs.items()}
+    tables = map(table, ("A3-heads", "A3-one", "A3-parts"))
+    ends = {name: (of.min(), of.max()) for runs in tables for name, of in runs.items()}
     return {
         "finds # to # of the passages in each of eight models; all four find # to #.": (
             *ends["best"], *ends["all four"]),
@@ -45,6 +45,9 @@ def chapter_A3():
         "the best finds # to #, the worst # to #, a fresh one # to #.": (
             *ends["best, later"], *ends["worst, later"], *ends["fresh, later"]),
         "The model that is all new finds # to # after as many steps": ends["all new, later"],
+        "It finds # to #, more than the pruned one": ends["one head"],
+        "keep nothing else find # to #, and those that keep only the classifier guess, # to #": (
+            *ends["embedding"], *ends["classifier"]),
     }  # fmt: skip
 
 
