@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from utils.figures import DescribedFigure, heat_map
 from utils.palette import BINARY, PAPER
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 def draw_grids(used: Mapping[str, Tensor], tokens: Sequence[str], caption: str) -> DescribedFigure:
-    """Draw a grid for each attempt: where a change of the token below moves the output beside.
-
-    Parameters
-    ----------
-    used : the mask of each attempt by its name, (T, S), True where an output moves
-    tokens : T names
-    """
+    """Draw the mask (T, S) of each attempt: where a change of the token below moves the output."""
     counts = ", ".join(f"{name} {int(seen.sum())}" for name, seen in used.items())
     alt = f"""Grids for {" ".join(tokens)}, outputs down and changed tokens across. Pairs in which
     the output moves: {counts}."""

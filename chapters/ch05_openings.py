@@ -32,18 +32,12 @@ def load_openings(length: int, count: int = 500, often: int = 3) -> Openings:
     A word is known if it stands in the openings of ``often`` training articles.
     """
     news = drop_duplicates(load_news())
-    words = {
-        split: [re.findall(r"\w+", text.lower()) for text in news[split]["text"]]
-        for split in ("train", "test")
-    }
-    openings = {
-        split: [
-            (text[:length], label)
-            for text, label in zip(words[split], news[split]["label"], strict=True)
-            if len(text) >= length
-        ]
-        for split in words
-    }
+    openings = {}
+    for split in ("train", "test"):
+        words = [re.findall(r"\w+", text.lower()) for text in news[split]["text"]]
+        pairs = zip(words, news[split]["label"], strict=True)
+        openings[split] = [(text[:length], label) for text, label in pairs if len(text) >= length]
+        longest = max(map(len, words))
     seen = Counter(word for text, _ in openings["train"] for word in set(text))
     known = sorted(word for word, n in seen.items() if n >= often)
     word_id = {word: i for i, word in enumerate(known, start=RARE + 1)}
@@ -52,7 +46,6 @@ def load_openings(length: int, count: int = 500, often: int = 3) -> Openings:
         ids = [[word_id.get(word, RARE) for word in text] for text, _ in pairs]
         return torch.tensor(ids), torch.tensor([label for _, label in pairs])
 
-    longest = max(map(len, words["test"]))
     vocab_size = len(known) + RARE + 1
     parts = as_tensors(openings["train"]), as_tensors(openings["test"][:count])
     return Openings(*parts[0], *parts[1], class_names(news), vocab_size, longest)

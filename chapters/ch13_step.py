@@ -32,8 +32,7 @@ def step(block: nn.Module, x: Tensor) -> Weights:
 
 def gradients(block: nn.Module) -> Weights:
     """Give the gradient of each weight."""
-    found = ((name, w.grad) for name, w in block.named_parameters())
-    return {name: grad for name, grad in found if grad is not None}
+    return {name: w.grad for name, w in block.named_parameters() if w.grad is not None}
 
 
 def all_reduced(found: Weights) -> Weights:

@@ -89,8 +89,7 @@ def train(folder: Path, dies_at: int = 0, forgets: str = "") -> None:
 
 def save(file: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Save under another name, and rename the file when it is whole."""
-    state = {"model": model.state_dict()}
-    state["optimizer"] = optimizer.state_dict()
+    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
     with replacing(file) as half_written:
         torch.save(state, half_written)
 

@@ -1,14 +1,8 @@
-"""The same weights under other names: a ``LanguageModel`` as ``transformers``' Llama.
-
-What another library makes of the weights is a witness that the course's parts are what they are
-said to be.
-"""
+"""The same weights under other names: a ``LanguageModel`` as ``transformers``' Llama."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-
-from torch import Tensor
 
 from chapters.ch18_model import LanguageModel
 
@@ -28,37 +22,6 @@ _BLOCK = {
 }
 
 
-def llama_weights(model: LanguageModel) -> dict[str, Tensor]:
-    """Give the weights by the names that ``LlamaForCausalLM`` has for them; nothing is copied."""
-    names = {"embedding": "model.embed_tokens", "norm": "model.norm"} | {
-        f"blocks.{i}.{ours}": f"model.layers.{i}.{theirs}"
-        for i in range(len(model.blocks))
-        for ours, theirs in _BLOCK.items()
-    }
-    weights = model.state_dict()
-    found = {f"{theirs}.weight": weights[f"{ours}.weight"] for ours, theirs in names.items()}
-    return found | {"lm_head.weight": weights["embedding.weight"]}
-
-
-def llama_settings(model: LanguageModel) -> dict[str, Any]:
-    """Give the arguments of ``LlamaConfig`` for this model."""
-    vocab_size, embed_dim = model.embedding.weight.shape
-    block: Any = model.blocks[0]
-    return {
-        "vocab_size": vocab_size,
-        "hidden_size": embed_dim,
-        "intermediate_size": block.ff.up_proj.out_features,
-        "num_hidden_layers": len(model.blocks),
-        "num_attention_heads": block.mha.num_heads,
-        "num_key_value_heads": block.mha.num_kv_heads,
-        "rms_norm_eps": block.mha_norm.eps,
-        "rope_parameters": {"rope_type": "default", "rope_theta": block.mha.positions.base},
-        "tie_word_embeddings": True,
-        "bos_token_id": None,
-        "eos_token_id": None,
-    }
-
-
 def to_llama(model: LanguageModel) -> LlamaForCausalLM:
     """Build ``transformers``' model with a copy of these weights, in evaluation mode.
 
@@ -67,8 +30,28 @@ def to_llama(model: LanguageModel) -> LlamaForCausalLM:
     """
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    like = model.embedding.weight
-    theirs: Any = LlamaForCausalLM(LlamaConfig(**llama_settings(model)))
-    theirs = theirs.to(like.device, like.dtype)
-    theirs.load_state_dict(llama_weights(model))
+    block: Any = model.blocks[0]
+    config = LlamaConfig(
+        vocab_size=model.embedding.num_embeddings,
+        hidden_size=model.embedding.embedding_dim,
+        intermediate_size=block.ff.up_proj.out_features,
+        num_hidden_layers=len(model.blocks),
+        num_attention_heads=block.mha.num_heads,
+        num_key_value_heads=block.mha.num_kv_heads,
+        rms_norm_eps=block.mha_norm.eps,
+        rope_parameters={"rope_type": "default", "rope_theta": block.mha.positions.base},
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+    theirs: Any = LlamaForCausalLM(config)
+    theirs = theirs.to(model.embedding.weight)
+    names = {"embedding": "model.embed_tokens", "norm": "model.norm"} | {
+        f"blocks.{i}.{ours}": f"model.layers.{i}.{theirs}"
+        for i in range(len(model.blocks))
+        for ours, theirs in _BLOCK.items()
+    }
+    weights = model.state_dict()
+    found = {f"{theirs}.weight": weights[f"{ours}.weight"] for ours, theirs in names.items()}
+    theirs.load_state_dict(found | {"lm_head.weight": weights["embedding.weight"]})
     return theirs.eval()

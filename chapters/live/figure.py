@@ -15,26 +15,19 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import nn
 
 from utils.figures import DescribedFigure
 
 STATIC = Path(__file__).parent
 SHARED = ("attention.js", "live.js", "live.css")  # of every live figure, before its own
-LONGEST = 12  # tokens, keys: more cannot be touched on a phone
-MOST = 270_000  # letters of a model in the page
 
 
 class LiveFigure(DescribedFigure):
-    """A described figure that its script replaces where it can.
+    """A picture with caption and text alternative, ``still``, that a script replaces where it can.
 
-    Parameters
-    ----------
-    module : str, the ``__file__`` of the figure's module, whose name the function has that the
-        page calls
-    own : its files, beside the module, in their order
-    given : what the function is called with
-    still : the picture, with its caption and its text alternative
+    The script is in ``own``, files beside the figure's ``module``. The page calls the function that
+    is named as the module, with what is ``given``.
     """
 
     def __init__(
@@ -59,34 +52,8 @@ class LiveFigure(DescribedFigure):
         return f"{head}{style}{still.removesuffix('</figure>')}<script>{script}</script></figure>"
 
 
-def sizes(name: str, x: Tensor, most: int) -> tuple[int, int]:
-    """Give the two sizes of a matrix, or refuse it by its name."""
-    if x.dim() != 2 or not 1 <= len(x) <= most:
-        raise ValueError(f"{name} has shape {tuple(x.shape)}; expected (1 to {most}, width).")
-    return x.shape[0], x.shape[1]
-
-
-def check_finite(*tensors: Tensor) -> None:
-    """Refuse what a picture cannot show."""
-    if not all(x.isfinite().all() for x in tensors):
-        raise ValueError("a live figure needs finite numbers.")
-
-
-def model_in_halves(model: Any) -> dict[str, str]:
-    """Give all weights of a model under their names, for a figure that holds them.
-
-    Raises
-    ------
-    ValueError
-        if a page has no room for them
-    """
-    state = {name: in_halves(weight) for name, weight in model.state_dict().items()}
-    if (size := sum(map(len, state.values()))) > MOST:
-        raise ValueError(f"the weights make {size:,} letters; a page has room for {MOST:,}.")
-    return state
-
-
-def in_halves(weight: Tensor) -> str:
-    """Give the numbers of a tensor as base64 of float16, two bytes for each."""
-    numbers = weight.detach().cpu().half().numpy().astype("<f2")
-    return base64.b64encode(numbers.tobytes()).decode()
+def in_halves(model: nn.Module) -> dict[str, str]:
+    """Give the weights of a model under their names, as base64 of float16, two bytes a number."""
+    state = model.state_dict()
+    halves = {name: weight.cpu().half().numpy().astype("<f2") for name, weight in state.items()}
+    return {name: base64.b64encode(half.tobytes()).decode() for name, half in halves.items()}

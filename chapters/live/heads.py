@@ -58,29 +58,17 @@ def numbers(given: dict[str, str], width: int) -> Tensor:
 
 
 class Reader:
-    """The named heads with the weights of the page, in the layer of the course.
-
-    Parameters
-    ----------
-    given : what ``kept`` gives
-    """
+    """The named heads in the layer of the course, with the weights that ``kept`` gives."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         D = given["width"]
         self.words = given["words"].split()
         self.vectors, self.places = (numbers(given[name], D) for name in ("vectors", "places"))
         self.scale, self.shift = numbers(given["norm"], D)
-        self.layer = MultiHeadAttention(D, given["numHeads"]).eval()
-        size = self.layer.head_dim
-        with torch.no_grad():
-            for parameter in self.layer.parameters():
-                parameter.zero_()  # of heads that the page does not have, and of all values
-            for name in ("q_proj", "k_proj"):
-                weight, bias = numbers(given[name], D), numbers(given[f"{name}.bias"], 1)[:, 0]
-                for n, head in enumerate(HEADS):
-                    there, here = (slice(m * size, (m + 1) * size) for m in (head, n))
-                    getattr(self.layer, name).weight[there] = weight[here]
-                    getattr(self.layer, name).bias[there] = bias[here]
+        self.layer = MultiHeadAttention(D, len(HEADS), head_dim=D // given["numHeads"])
+        state = {f"{name}.weight": numbers(given[name], D) for name in ("q_proj", "k_proj")}
+        state |= {name: numbers(given[name], 1)[:, 0] for name in ("q_proj.bias", "k_proj.bias")}
+        self.layer.load_state_dict(state, strict=False)  # what it gives is not asked for
 
     @torch.no_grad()
     def weights(self, words: Sequence[str]) -> Tensor:
@@ -90,23 +78,21 @@ class Reader:
         x = F.layer_norm(x, x.shape[1:], self.scale, self.shift, eps=1e-12)
         _, weights = self.layer(x, x, x, average_attn_weights=False)
         assert weights is not None
-        return weights[list(HEADS)]
+        return weights
 
 
 def strip(tokens: Sequence[str], row: Sequence[float], asks: int, colour: int, room: float) -> str:
     """Draw words beside each other, the darker the more weight, and that which asks in a frame."""
     natural = [max(28.0, 6.2 * len(token) + 8) for token in tokens]
     drawn, x, scale = [], 0.0, min(1.0, room / sum(natural))
+    ground = f"var(--fig-{colour},{PALETTE[colour]})"
     for t, (token, weight) in enumerate(zip(tokens, row, strict=True)):
         width = scale * natural[t]
-        frame = (
-            f'stroke="var(--fig-neutral,{NEUTRAL})" stroke-dasharray="3 2" ' if t == asks else ""
-        )
-        shade = (
-            f'fill="var(--fig-{colour},{PALETTE[colour]})" fill-opacity="{0.48 * weight**0.7:.2f}"'
-        )
+        look = f'fill="{ground}" fill-opacity="{0.48 * weight**0.7:.2f}"'
+        if t == asks:
+            look = f'stroke="var(--fig-neutral,{NEUTRAL})" stroke-dasharray="3 2" {look}'
         size = f'width="{width - 2:.1f}" height="33" rx="4"'
-        drawn.append(f'<rect x="{x + 1:.1f}" y="1" {size} {frame}{shade}/>')
+        drawn.append(f'<rect x="{x + 1:.1f}" y="1" {size} {look}/>')
         edge = ' font-style="italic"' if t in (0, len(tokens) - 1) else ""
         drawn.append(f'<text x="{x + width / 2:.1f}" y="15"{edge}>{token}</text>')
         if weight >= TOLD:

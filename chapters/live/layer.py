@@ -52,12 +52,7 @@ def module_of(layer: dict[str, Any], num_heads: int = len(HEADS)) -> MultiHeadAt
 
 
 def live_layer(caption: str) -> LiveFigure:
-    """Make it; put it at the end of a cell.
-
-    Parameters
-    ----------
-    caption : str, what the figure shows, the finding first
-    """
+    """Make it; put it at the end of a cell."""
     layer, words = kept(), SENTENCES[0].split()
     x = rows_of(layer, words)  # (T, D)
     with torch.no_grad():

@@ -8,31 +8,15 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
-from chapters.live.figure import LONGEST, LiveFigure, check_finite, sizes
+from chapters.live.figure import LiveFigure
 from utils.figures import DescribedFigure, heat_map
 
 OWN = ("mask.js", "mask.css")
 
 
 def live_mask(caption: str, tokens: Sequence[str], x: Tensor, length: int) -> LiveFigure:
-    """Make it; put it at the end of a cell.
-
-    Parameters
-    ----------
-    caption : str, what the figure shows, the finding first
-    tokens : T names
-    x : Tensor of shape (T, D), queries, keys and values in one
-    length : int, tokens before the padding
-
-    Raises
-    ------
-    ValueError
-        if what it is given does not fit together
-    """
-    T, D = sizes("x", x, most=LONGEST)
-    if len(tokens) != T or not 0 <= length <= T:
-        raise ValueError(f"{T} tokens need {T} names, {len(tokens)} given, and a length up to {T}.")
-    check_finite(x)
+    """Make it of T tokens and x (T, D), all of q, k and v; padding begins at ``length``."""
+    T, D = x.shape
     places = torch.arange(T)
     allowed = (places <= places[:, None]) & (places < length)  # (T, S)
     scores = (x @ x.T * D**-0.5).masked_fill(~allowed, -torch.inf)

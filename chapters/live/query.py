@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from torch import Tensor
 
-from chapters.live.figure import LONGEST, LiveFigure, check_finite, sizes
+from chapters.live.figure import LiveFigure
 from utils.figures import DescribedFigure
 from utils.palette import PALETTE
 
@@ -22,38 +22,15 @@ def live_query(
     dims: Sequence[str],
     start: Tensor,
     values: Tensor | None = None,
-    scale: float = 1.0,
     unit: str = "",
 ) -> LiveFigure:
-    """Make it; put it at the end of a cell.
+    """Make it of keys (S, D) with their names, and of the query (D,) that it opens with.
 
-    Parameters
-    ----------
-    caption : str, what the figure shows, the finding first
-    keys : Tensor of shape (S, D), D at least 2; the last two numbers span the plane
-    names : S names
-    dims : D names, of the numbers of a query
-    start : Tensor of shape (D,), the query that the figure opens with
-    values : Tensor of shape (S, D_value), or None for the keys themselves
-    scale : float, what the scores are multiplied with at first
-    unit : str, stands behind each value
-
-    Raises
-    ------
-    ValueError
-        if what it is given does not fit together
+    ``dims`` names the numbers of a query; the last two span the plane. Without values, (S, D_value)
+    in a ``unit``, the keys are mixed.
     """
-    S, D = sizes("keys", keys, most=LONGEST)
-    values = keys if values is None else values
-    if D < 2 or (len(names), len(dims), len(values)) != (S, D, S) or start.shape != (D,):
-        raise ValueError(
-            f"{S} keys of {D} numbers need {S} names, {S} values, {D} names of numbers and a query "
-            f"of {D} numbers, 2 at least; got {len(names)}, {len(values)}, {len(dims)} and "
-            f"{tuple(start.shape)}."
-        )
-    check_finite(keys, values, start)
-    scores = scale * keys @ start  # (S,)
-    weights = scores.softmax(dim=-1)  # (S,)
+    values, S = keys if values is None else values, len(keys)
+    weights = (keys @ start).softmax(dim=-1)  # (S,)
     output = (weights @ values).tolist()
     reach = round(1.25 * max(keys.abs().max().item(), start.abs().max().item(), 0.4) + 0.5)
     low = -float(reach) if min(keys.min(), start.min()) < 0 else 0.0
@@ -77,7 +54,7 @@ def live_query(
     answer = ", ".join(f"{number:.2f}" for number in output)
     asked = ", ".join(f"{d} {n:.2f}" for d, n in zip(dims, start.tolist(), strict=True))
     alt = f"A query among {S} keys: {asked}. Its weights: {told}. The output: {answer}{unit}."
-    given: dict[str, Any] = {"names": list(names), "dims": list(dims), "scale": scale, "unit": unit}
+    given: dict[str, Any] = {"names": list(names), "dims": list(dims), "scale": 1.0, "unit": unit}
     given |= {"keys": keys.tolist(), "values": values.tolist(), "start": start.tolist()}
     given |= {"low": low, "high": reach}
     return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))

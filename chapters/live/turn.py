@@ -8,40 +8,19 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
-from chapters.live.figure import LiveFigure, check_finite
+from chapters.live.figure import LiveFigure
 from utils.figures import DescribedFigure
 from utils.palette import INK, NEUTRAL, PALETTE
 
 OWN = ("turn.js", "turn.css")
+PLACES, FURTHEST = 32, 8  # how far both can move, and how far the key can be from the query
 
 
-def live_turn(
-    caption: str, query: Tensor, key: Tensor, places: int = 32, furthest: int = 8
-) -> LiveFigure:
-    """Make it; put it at the end of a cell.
-
-    Parameters
-    ----------
-    caption : str, what the figure shows, the finding first
-    query, key : Tensors of shape (D_head,), D_head even
-    places : int, how far both can move
-    furthest : int, how far the key can be from the query
-
-    Raises
-    ------
-    ValueError
-        if what it is given does not fit together
-    """
+def live_turn(caption: str, query: Tensor, key: Tensor) -> LiveFigure:
+    """Make it of a query and a key, (D_head,) each, D_head even."""
     D = query.numel()
-    if query.shape != (D,) or key.shape != (D,) or not D or D % 2:
-        raise ValueError(
-            f"query {tuple(query.shape)} and key {tuple(key.shape)} need one length, an even one."
-        )
-    if places < 1 or furthest < 2:
-        raise ValueError(f"places is {places} and furthest {furthest}; at least 1 and 2.")
-    check_finite(query, key)
     frequencies = 10_000 ** (-torch.arange(0, D, 2) / D)  # (D / 2,)
-    t = torch.arange(furthest, furthest + places + 1).unsqueeze(-1)  # (T, 1)
+    t = torch.arange(FURTHEST, FURTHEST + PLACES + 1).unsqueeze(-1)  # (T, 1)
 
     def turned(x: Tensor, angles: Tensor) -> Tensor:
         (first, second), cos, sin = x.chunk(2), angles.cos(), angles.sin()
@@ -67,5 +46,5 @@ def live_turn(
     figure.legend(loc="outside upper left", ncols=1, labelcolor=INK)
     alt = f"Products of a query and a key two places after it, at all places: {'; '.join(told)}."
     given: dict[str, Any] = {"query": query.tolist(), "key": key.tolist()}
-    given |= {"places": places, "furthest": furthest}
+    given |= {"places": PLACES, "furthest": FURTHEST}
     return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))

@@ -18,7 +18,6 @@ from utils.palette import PALETTE
 OWN = ("byte_pairs.js", "writer.js", "writer.css")
 LINES, LETTERS = 14, 44  # of the text in the picture
 BEST = 8  # tokens that have a bar
-PARTS = r"norm|embedding|blocks\.\d+\.(mha_norm|ff_norm|mha\.\w+_proj|ff\.(gate|up|down)_proj)"
 
 
 def weights_script(writer: Any) -> str:
@@ -26,55 +25,32 @@ def weights_script(writer: Any) -> str:
 
     ``tools.page`` writes it beside the book's styles; a page asks for it once its reader starts
     the figure. It needs no server: a page may have a script from a plain folder.
-
-    Parameters
-    ----------
-    writer : ``chapters.ch18_writer.Writer``
-
-    Raises
-    ------
-    ValueError
-        if the model has other parts than the script of the figure: RMSNorm and SwiGLU
     """
-    state = writer.model.state_dict()
-    if other := [name for name in state if not re.fullmatch(rf"({PARTS})\.weight", name)]:
-        raise ValueError(f"the figure knows RMSNorm and SwiGLU alone; the model has {other[0]}.")
     given = {
         "numHeads": writer.recipe["settings"]["num_heads"],
         "length": writer.recipe["settings"]["length"],
         "merges": writer.vocabulary.merges,
-        "state": {name: in_halves(weight) for name, weight in state.items()},
+        "state": in_halves(writer.model),
     }
     return f"globalThis.courseWriter = {json.dumps(given, separators=(',', ':'))};\n"
 
 
 def live_writer(caption: str, writer: Any, text: str, written: str) -> LiveFigure:
-    """Make it; put it at the end of a cell.
-
-    Parameters
-    ----------
-    caption : str, what the figure shows, the finding first
-    writer : ``Writer``, with its weights, vocabulary and recipe
-    text : str, the prompt that the figure opens with
-    written : str, how the model went on, for the picture
-
-    Raises
-    ------
-    ValueError
-        if what it is given does not fit together
-    """
-    if not written:
-        raise ValueError("the picture needs something that the model wrote after the prompt.")
+    """Make it of a ``Writer``, a prompt, and how the model went on with that, for the picture."""
     ids = [0, *writer.vocabulary.encode(text + written)]  # behind the end of another text
     with torch.no_grad():
         chances = writer.model(torch.tensor([ids]))[0, -1].softmax(dim=-1)  # (V,)
     best = chances.topk(min(BEST, len(chances)))
     names = [writer.vocabulary.name(token) for token in best.indices.tolist()]
     shares = best.values.tolist()
+    parts = (textwrap.wrap(line, LETTERS) or [""] for line in (text + written).splitlines())
+    lines = [line for part in parts for line in part]
+    lines = lines if len(lines) <= LINES else [*lines[: LINES - 1], "…"]
+    shown = re.sub("(?m)^ +", lambda blank: "\N{NO-BREAK SPACE}" * len(blank[0]), "\n".join(lines))
     figure, (page, bars) = plt.subplots(1, 2, figsize=(8.6, 3.6), width_ratios=(3, 2))
     page.set_axis_off()
     page.set_title(f"what it wrote after “{text}”" if text else "what it wrote", loc="left")
-    page.text(0, 1, _lines(text + written), va="top", transform=page.transAxes, linespacing=1.3)
+    page.text(0, 1, shown, va="top", transform=page.transAxes, linespacing=1.3)
     bars.barh(range(len(best.values)), shares, color=PALETTE[0])
     for n, share in enumerate(shares):
         bars.text(share + 0.02, n, f"{share:.2f}", va="center")
@@ -88,12 +64,3 @@ def live_writer(caption: str, writer: Any, text: str, written: str) -> LiveFigur
     size = math.ceil(numbers * 8 / 3 / 1e5) / 10  # two bytes each are 8 / 3 letters of base64
     given = {"text": text, "version": writer.recipe["sha256"][:8], "megabytes": size}
     return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))
-
-
-def _lines(text: str) -> str:
-    """The text as it fits beside the bars; spaces at the beginning of a line stay."""
-    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, LETTERS) or [""]]
-    lines = lines if len(lines) <= LINES else [*lines[: LINES - 1], "…"]
-    return "\n".join(
-        re.sub("^ +", lambda blank: "\N{NO-BREAK SPACE}" * len(blank[0]), line) for line in lines
-    )

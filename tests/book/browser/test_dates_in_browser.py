@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from chapters.live.figure import SHARED, STATIC, model_in_halves
+from chapters.live.figure import SHARED, STATIC, in_halves
 from tools.notebooks import ROOT, chapters
 from utils.models import recorded_weights
 from utils.text import CharacterVocabulary
@@ -95,8 +95,8 @@ def test_logits_and_weights_are_pytorchs(library, Transformer):
     model = Transformer(30, D, H, L=3)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
-    shaped(model, model_in_halves(model))
-    library.evaluate(LOAD, [model_in_halves(model), H])
+    shaped(model, in_halves(model))
+    library.evaluate(LOAD, [in_halves(model), H])
     for S, T in ((1, 1), (9, 4), (31, 40)):
         source, target = (torch.randint(1, 30, (1, length)) for length in (S, T))
         expected = run(model, source, target)

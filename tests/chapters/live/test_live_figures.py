@@ -43,19 +43,3 @@ def test_the_pictures_say_their_numbers():
     assert alt.endswith("Its weights: a 0.50, </script> 0.50. The output: 2.00.")
     assert repr(live_mask("It blocks.", **MASK)).endswith("a: 1.00, 0.00; b: 1.00, 0.00.")
     assert "rotary 1.31 to 1.31" in repr(live_turn("It turns.", **TURN))
-
-
-@pytest.mark.parametrize(
-    ("live", "given", "words"),
-    [
-        (live_query, PLANE | {"names": ["a"]}, "2 keys of 2 numbers need 2 names"),
-        (live_query, PLANE | {"keys": torch.eye(2) * torch.inf}, "finite"),
-        (live_query, PLANE | {"keys": torch.ones(13, 2)}, "expected \\(1 to 12"),
-        (live_mask, MASK | {"length": 3}, "a length up to 2"),
-        (live_turn, TURN | {"key": torch.ones(3)}, "an even one"),
-        (live_turn, TURN | {"places": 0}, "at least 1"),
-    ],
-)
-def test_what_does_not_fit_is_said_in_a_sentence(live, given, words):
-    with pytest.raises(ValueError, match=words):
-        live("It moves.", **given)
