@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -77,14 +76,6 @@ def reference(case: Case, device: torch.device, dtype: torch.dtype) -> nn.Multih
     for bias in (module.in_proj_bias, module.out_proj.bias):
         nn.init.normal_(bias, std=0.1)
     return module.to(device, dtype)
-
-
-def without_biases(module: nn.MultiheadAttention) -> nn.MultiheadAttention:
-    """Give PyTorch's layer with the same weights and biases of zero."""
-    zeroed = copy.deepcopy(module)
-    for bias in (zeroed.in_proj_bias, zeroed.out_proj.bias):
-        nn.init.zeros_(bias)
-    return zeroed
 
 
 def projections(module: nn.MultiheadAttention) -> list[tuple[Tensor, Tensor]]:

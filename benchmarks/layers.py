@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from benchmarks.cases import CASES, QUICK_CASES, Case, Peer, reference, without_biases
+from benchmarks.cases import CASES, QUICK_CASES, Case, Peer, reference
 from benchmarks.floors import floors
 from benchmarks.peers import build_peers, torch_peers
 from benchmarks.timing import interleave, spread
@@ -110,16 +111,7 @@ def _differences_from_torch(
     """Give the largest difference of outputs, weights and gradients from PyTorch's layer.
 
     A peer whose projections add no biases is compared with PyTorch's layer with biases of zero.
-
-    Parameters
-    ----------
-    peers : the layers, by name, ready to be called with ``query`` and ``x``
-    grad : Tensor of the output's shape, to be led back to both; None compares no gradients
-
-    Raises
-    ------
-    ArithmeticError
-        if one is further off than rounding explains, so that it is another function
+    Without ``grad``, of the output's shape, no gradients are compared.
     """
     inputs = [x] if query is x else [x, query]
 
@@ -130,7 +122,9 @@ def _differences_from_torch(
             found += torch.autograd.grad(output, inputs, grad)
         return [tensor.detach() for tensor in found]
 
-    modules = {True: module, False: without_biases(module)}
+    modules = {True: module, False: copy.deepcopy(module)}  # with biases, or with none
+    for bias in (modules[False].in_proj_bias, modules[False].out_proj.bias):
+        nn.init.zeros_(bias)
     expected = {
         (peer.asked, biased): results(peer)
         for biased in modules

@@ -18,18 +18,18 @@ import hashlib
 import json
 import re
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from chapters.live.heads import GIVES, HEADS, PAIRS, SCRIPT, Reader
-from utils.attention import MultiHeadAttention
 from utils.docstrings import docstring_rows
 from utils.minilm import TextEncoder, load_minilm
 from utils.text import minilm_tokenizer
 
-MOST = 2_500_000  # bytes of the script
+WORDS = 4_558  # as many as make a script of 2.5 MB
 LONGEST = 14  # words of a sentence
 SENTENCES = 400
 MARKS = "[CLS] [SEP] . , ! ? ; : ' \" - a i s t d m"
@@ -64,19 +64,11 @@ def senses() -> dict[str, list[list[str]]]:
 tokenizer = cache(minilm_tokenizer)  # which is read once
 
 
-def first_layer(model: TextEncoder) -> MultiHeadAttention:
-    """Give the attention of block 0."""
-    mha = model.blocks[0].mha
-    assert isinstance(mha, MultiHeadAttention)
-    return mha
-
-
+@torch.no_grad()
 def published(model: TextEncoder, words: list[str]) -> Tensor:
     """Give the weights of all heads of block 0, (H, T, T), between the two marks."""
     ids = torch.tensor([tokenizer().convert_tokens_to_ids(["[CLS]", *words, "[SEP]"])])
-    with torch.no_grad():
-        x = model.embed(ids)
-        _, weights = first_layer(model)(x, x, x, average_attn_weights=False)
+    _, weights = next(islice(model.layers(ids), 1, None))  # of block 0
     assert weights is not None
     return weights[0]
 
@@ -86,7 +78,7 @@ def vocabulary() -> list[str]:
     needed = " ".join([*(s for pair in PAIRS.values() for s in pair), re.sub("[:|]", "", SENSES)])
     frequent = tokenizer().convert_ids_to_tokens(list(range(1996, 12_000)))
     whole = [word for word in frequent if re.fullmatch("[a-z]+", word)]
-    return list(dict.fromkeys([*MARKS.split(), *needed.split(), *whole]))
+    return list(dict.fromkeys([*MARKS.split(), *needed.split(), *whole]))[:WORDS]
 
 
 def sentences(known: set[str]) -> list[list[str]]:
@@ -115,11 +107,11 @@ def _text(numbers: Tensor) -> str:
     return base64.b64encode(numbers.contiguous().numpy().tobytes()).decode()
 
 
-def export(model: TextEncoder, count: int) -> dict[str, Any]:
-    """Give what the page fetches, with this many words."""
-    words = vocabulary()[:count]
+def export(model: TextEncoder) -> dict[str, Any]:
+    """Give what the page fetches."""
+    words = vocabulary()
     ids = tokenizer().convert_tokens_to_ids(words)
-    mha = first_layer(model)
+    mha: Any = model.blocks[0].mha
     places = model.positions.weight[: LONGEST + 2] + model.types.weight[0]
     norm = torch.stack([model.norm.weight, model.norm.bias])
     made: dict[str, Any] = {"width": mha.embed_dim, "numHeads": mha.num_heads}
@@ -168,18 +160,10 @@ def script(made: dict[str, Any]) -> str:
     return f"{GIVES}{json.dumps(made, separators=(',', ':'))};\n"
 
 
-def room(model: TextEncoder) -> int:
-    """Give how many words fit."""
-    words = vocabulary()
-    size = len(script(export(model, 1000)))
-    each = (len(script(export(model, 2000))) - size) / 1000
-    return min(len(words), 1000 + int((MOST - 1000 - size) / (each + 0.6)))
-
-
 def main() -> None:
     """Write the weights, and print what the heads do."""
     model = load_minilm(dropout=0.0)
-    made = export(model, room(model))
+    made = export(model)
     made["measured"] = measure(model, made)
     made["version"] = hashlib.sha256(script(made).encode()).hexdigest()[:8]
     SCRIPT.write_text(script(made), encoding="utf-8")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -74,23 +73,23 @@ def compare_writing(
     ways: dict[str, Way] = {OURS: partial(_ours, model)}
     ways |= {name: partial(_theirs, theirs, options) for name, options in CALLS.items()}
     timed: dict[str, Way] = {**ways, FLOOR: partial(_products, model)}
-    most = torch.get_num_threads() if device.type == "cpu" else 1
+    before = torch.get_num_threads()
+    most = before if device.type == "cpu" else 1
     rows: list[dict[str, Any]] = []
     for batch, threads in tqdm([*product(sizes.batches, sorted({1, most}))], desc="writing"):
-        with _threads(threads):
-            ids = prompts(model, batch, sizes.prompt)
-            check_texts(
-                model, ids, {name: way(ids, sizes.new_tokens) for name, way in ways.items()}
-            )
-            calls = {name: _calls(way, ids) for name, way in timed.items()}
-            turns = {name: partial(way, ids, sizes.new_tokens) for name, way in timed.items()}
-            times = interleave(turns, device, budget)
+        torch.set_num_threads(threads)
+        ids = prompts(model, batch, sizes.prompt)
+        check_texts(model, ids, {name: way(ids, sizes.new_tokens) for name, way in ways.items()})
+        calls = {name: _calls(way, ids) for name, way in timed.items()}
+        turns = {name: partial(way, ids, sizes.new_tokens) for name, way in timed.items()}
+        times = interleave(turns, device, budget)
         for name in timed:
             row: dict[str, Any] = {"batch": batch, "threads": threads, "way": name}
             row |= spread(times[name], "seconds", (0, 1))
             row |= spread(batch * sizes.new_tokens / times[name], "per_second", (0, 1))
             row |= spread(times[name] / times[OURS], "to_ours", (0, 1))
             rows.append(row | {"calls": calls[name], "rounds": len(times)})
+    torch.set_num_threads(before)
     return pd.DataFrame(rows)
 
 
@@ -144,13 +143,3 @@ def _calls(way: Way, ids: Tensor) -> int:
     """Count the operators that one more token takes."""
     few, more = (count(partial(way, ids, tokens)).calls for tokens in (2, 4))
     return (more - few) // 2
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -1,6 +1,5 @@
 """All ways write the same texts, and the page says what was measured."""
 
-import contextlib
 from functools import partial
 
 import pandas as pd
@@ -20,17 +19,14 @@ def model():
 
 @pytest.mark.slow
 def test_every_way_has_a_row_and_all_write_the_same(model, monkeypatch):
-    before = torch.get_num_threads()
-    with contextlib.suppress(ZeroDivisionError), writing._threads(before + 1):
-        assert torch.get_num_threads() == before + 1
-        raise ZeroDivisionError
-    assert torch.get_num_threads() == before
+    taken = []
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)  # said alone: two would wait here
-    monkeypatch.setattr(writing, "_threads", contextlib.nullcontext)
+    monkeypatch.setattr(torch, "set_num_threads", taken.append)
     rows = writing.compare_writing(model, writing.QUICK, CPU, budget=0.0)
     assert rows["way"].tolist() == [OURS, *CALLS, FLOOR] * 4
     places = rows[["batch", "threads"]].drop_duplicates().to_numpy().tolist()
     assert places == [[1, 1], [1, 2], [3, 1], [3, 2]]
+    assert taken == [1, 2, 1, 2, 2]
     ours = rows[rows["way"] == OURS]
     assert (ours["to_ours"] == 1).all()
     tokens = rows["batch"] * writing.QUICK.new_tokens

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from benchmarks.named_heads import (
-    MOST,
     export,
     in_bytes,
     measure,
@@ -30,9 +29,9 @@ def reader():
 @pytest.mark.slow
 def test_what_is_kept_is_what_the_model_gives():
     model = load_minilm(dropout=0.0)
-    made = export(model, len(KEPT["words"].split()))
+    made = export(model)
     assert made == {name: KEPT[name] for name in made}
-    assert SCRIPT.stat().st_size <= MOST
+    assert SCRIPT.stat().st_size <= 2_500_000
     assert script(KEPT) == SCRIPT.read_text("utf-8")
 
 
