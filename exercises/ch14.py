@@ -34,7 +34,7 @@ def two_heads() -> Cases:
     """Check which share of the last values two heads of 16 recall: about as many as four."""
     mistakes = {
         0.91: "this lies between four heads of 8 and four of 16, as the numbers kept do; what did one head of 16 recall?",
-        0.85: "four heads of 8 recall that; is it the numbers kept that count, or the width of a head?",
+        0.85: "four heads of 8 recall that, after as many steps; two of 16 keep twice as many numbers, and are twice as wide.",
         0.95: "one head of 16 recalls that; a second one should help.",
         1.0: "only softmax attention recalls all, and it keeps every token.",
         0.5: "one head of 16 alone recalls 0.93 at the least.",
