@@ -69,17 +69,18 @@ with says("*politics* does not occur"):
         known_words = TfidfVectorizer().fit([texts[j] for j in few]).vocabulary_
         missing += classes[-1] not in known_words
     claim(missing, at_least=5, on=NEWS)
-with says(
-    "Without an archive MiniLM is ahead by 0.53 from one word per class and by 0.09 from fifteen"
-):
-    claim(lead["names", 0], 0.525, 0.535, on=NEWS)
-    claim(lead["15 words", 0], 0.085, 0.095, on=NEWS)
+with says("From one word per class and no archive, MiniLM sorts 0.76 rightly"):
+    claim(small["MiniLM"]["names", 0], 0.755, 0.765, on=NEWS)
+with says("most articles contain none of the names"):
+    claim(guessed.mean(), at_least=0.75, on=NEWS)
+with says("From fifteen words it gets 0.87 to MiniLM's 0.91."):
+    claim(small["LSA"]["15 words", 0], 0.865, 0.875, on=NEWS)
+    claim(small["MiniLM"]["15 words", 0], 0.905, 0.915, on=NEWS)
 with says("with 800 articles nothing of this lead is left."):
     claim(lead.xs(800, level=1).max(), at_most=0.005, on=NEWS)
-with says("from fifteen words they make MiniLM worse, 0.88 in place of 0.91"):
-    claim(small["MiniLM"]["15 words", 50], 0.875, 0.885, on=NEWS)
-    claim(small["MiniLM"]["15 words", 0], 0.905, 0.915, on=NEWS)
-with says("| 800 articles | LSA or MiniLM, and k-means | 0.95 |"):
+with says(
+    "| 800 articles, in classes of like size (exercise 1) | LSA or MiniLM, and k-means | 0.95 |"
+):
     claim(small.xs(800, level=1)[["LSA", "MiniLM"]].min().min(), at_least=0.945, on=NEWS)
 
 # The test set.
@@ -106,21 +107,19 @@ def power(n):
     return (of_one * found).sum(axis=0) @ stats.binom.pmf(tosses, n, 0.02)
 
 
-with says("of 1,712 articles, LSA alone is right on 17 and MiniLM alone on 20 (p = 0.74)"):
-    claim(len(everyone) == 1712, on=NEWS)
+with says("Below 0.05, if only just."):
     apart = [int(x.sum()) for x in (by_lsa & ~by_mini, by_mini & ~by_lsa)]
-    claim(apart == [17, 20], on=NEWS)
-    claim(stats.binomtest(apart[0], max(1, sum(apart))).pvalue, 0.735, 0.75, on=NEWS)
-with says("show a lead of a point in about 80 of 100 cases; our test set, in 23"):
+    claim(stats.binomtest(apart[0], max(1, sum(apart))).pvalue, 0.035, 0.05, on=NEWS)
+with says("1,712 articles would show a lead of a point in about 80 of 100 cases; 487, in 23"):
     claim(power(1712), 0.78, 0.82)
     claim(power(487), 0.225, 0.235)
-with says("with 50 it would lose"):
-    fewer = []
+with says("would be right alone on 17 to MiniLM's 20: p = 0.74"):
+    claim(len(everyone) == 1712, on=NEWS)
+    more = []
     for others, part in KFold(8, shuffle=True, random_state=0).split(everyone):
         known, asked = everyone[others], everyone[part]
-        two = reduce(count(known), known, 50), mini
-        fewer.append([right(x, 10, ALL, known, asked, 0) for x in two])
-    by_50, by_mini = np.concatenate(fewer, axis=1)
-    few = int((by_50 & ~by_mini).sum()), int((by_mini & ~by_50).sum())
-    claim(few[0] < few[1], on=NEWS)
-    claim(stats.binomtest(few[0], max(1, sum(few))).pvalue, at_most=0.05, on=NEWS)
+        more.append(right(reduce(count(known), known, 200), 10, ALL, known, asked, 0))
+    by_200 = np.concatenate(more)
+    two = [int(x.sum()) for x in (by_200 & ~by_mini, by_mini & ~by_200)]
+    claim(two == [17, 20], on=NEWS)
+    claim(stats.binomtest(two[0], max(1, sum(two))).pvalue, 0.735, 0.75, on=NEWS)
