@@ -914,9 +914,10 @@ function layer(stage, kept) {
     });
     if (!path.length)
       return say(`Change ${word(s)}: the output of ${word(t)} stays exactly as it is.`);
-    const tail = isLater
-      ? " It comes later: the mask is there, and the future leaks in all the same."
-      : "";
+    const leak = how.forget.mask
+      ? "the mask is forgotten, and nothing keeps the future out."
+      : "the mask is there, and the future leaks in all the same.";
+    const tail = isLater ? ` It comes later: ${leak}` : "";
     say(
       `Change ${word(s)}, and the output of ${word(t)} changes by up to ${two(most)}: these are the numbers in between.${tail}`,
     );
