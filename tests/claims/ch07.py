@@ -39,7 +39,7 @@ with says("a counter is right more often on the test than our attention, 0.982 t
     claim(right["attention", "words"].mean(), 0.959, 0.961)
     claim(right["counter", "words"].mean(), 0.976, 0.988, on=NEWS)
     claim(ahead["counter", "words"][2], at_most=-0.001, on=NEWS)
-with says("over pieces, and between attention and the plain mean, each interval (95 %,"):
+with says("over pieces, and between attention and the plain mean, each interval includes zero."):
     for name_ in (("counter", "pieces"), ("mean", "pieces"), ("mean", "words")):
         claim(ahead[name_][1], at_most=0, on=NEWS)
         claim(ahead[name_][2], at_least=0, on=NEWS)
