@@ -112,7 +112,7 @@ def train(
     return model, {
         "settings": {**settings, "vocab_size": len(vocabulary)},
         "parameters": sum(weights.numel() for weights in model.parameters()),
-        "packages": {n: version(DISTRIBUTIONS.get(n, n)) for n in TRAINED_ON + VALIDATED_ON},
+        "packages": package_versions(),
         "texts": {split: len(part) for split, part in texts.items()},
         "bytes": sizes,
         "tokens": {split: len(part) for split, part in ids.items()},
@@ -169,3 +169,9 @@ def save(model: LanguageModel, recipe: Mapping[str, Any], folder: Path) -> list[
     with replacing(files[0]) as half:
         half.write_bytes(content)
     return [files[0], report.write_text(files[1], f'{text[:-2]},\n "merges": {merges}\n}}\n')]
+
+
+def package_versions() -> dict[str, str]:
+    """Give the version of each package whose texts are read."""
+    names = TRAINED_ON + VALIDATED_ON
+    return {name: version(DISTRIBUTIONS.get(name, name)) for name in names}
