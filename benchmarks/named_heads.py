@@ -86,8 +86,8 @@ def sentences(known: set[str]) -> list[list[str]]:
 
     At most one word in ten is left out, as the page leaves out what it does not know.
     """
-    found = []
-    for row in docstring_rows()["train"] + docstring_rows()["test"]:
+    found, rows = [], docstring_rows()
+    for row in rows["train"] + rows["test"]:
         for sentence in re.split(r"(?<=[.!?])\s+", " ".join(str(row["text"]).split())):
             words = re.findall(r"[a-z]+|\S", sentence)
             own = [word for word in words if word in known]
