@@ -37,7 +37,7 @@ def load_openings(length: int, count: int = 500, often: int = 3) -> Openings:
         words = [re.findall(r"\w+", text.lower()) for text in news[split]["text"]]
         pairs = zip(words, news[split]["label"], strict=True)
         openings[split] = [(text[:length], label) for text, label in pairs if len(text) >= length]
-        longest = max(map(len, words))
+    longest = max(map(len, words))  # of the test, which came last
     seen = Counter(word for text, _ in openings["train"] for word in set(text))
     known = sorted(word for word, n in seen.items() if n >= often)
     word_id = {word: i for i, word in enumerate(known, start=RARE + 1)}
