@@ -42,6 +42,19 @@ function linear(x, weight, bias = null) {
   return y;
 }
 
+// As torch.nn.LayerNorm: each row of x (T, D) with mean 0 and variance 1, times weight, plus bias.
+function layerNorm(x, weight, bias, eps = 1e-5) {
+  const y = new Matrix(x.rows, x.columns);
+  for (let t = 0; t < x.rows; t++) {
+    const [from, to] = [x.row(t), y.row(t)];
+    const mean = from.reduce((sum, one) => sum + one, 0) / from.length;
+    const variance = from.reduce((sum, one) => sum + (one - mean) ** 2, 0) / from.length;
+    const scale = 1 / Math.sqrt(variance + eps);
+    from.forEach((one, i) => (to[i] = (one - mean) * scale * weight[i] + bias[i]));
+  }
+  return y;
+}
+
 const mapMask = (mask, change) => mask.map((row, t) => row.map((one, s) => change(one, t, s)));
 
 // The first keys are allowed; what follows them is padding: (S,).

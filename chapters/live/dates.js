@@ -22,18 +22,6 @@ function isDay([text, , month, day, year]) {
 const changed = (x, change) => new Matrix(x.rows, x.columns, x.data.map(change));
 const plus = (x, y) => changed(x, (one, i) => one + y.data[i]);
 
-function layerNorm(x, weight, bias) {
-  const y = new Matrix(x.rows, x.columns);
-  for (let t = 0; t < x.rows; t++) {
-    const [from, to] = [x.row(t), y.row(t)];
-    const mean = from.reduce((sum, one) => sum + one, 0) / from.length;
-    const variance = from.reduce((sum, one) => sum + (one - mean) ** 2, 0) / from.length;
-    const scale = 1 / Math.sqrt(variance + 1e-5);
-    from.forEach((one, i) => (to[i] = (one - mean) * scale * weight[i] + bias[i]));
-  }
-  return y;
-}
-
 // Arrays of numbers under the names that state_dict() gives them; those of one part, without it.
 function under(state, part) {
   const own = Object.keys(state).filter((name) => name.startsWith(`${part}.`));

@@ -2,6 +2,7 @@
 // (benchmarks.named_heads makes it) once the reader asks for them; until then the picture stays.
 
 const MARKS = ["[CLS]", "[SEP]"];
+const EPS = 1e-12; // of its layer norm
 const TOLD = 0.1; // a weight from which its number is in the picture; the tables have all
 const SIDES = ["first sentence", "second sentence"];
 
@@ -33,13 +34,17 @@ class Reader {
     const size = (width / given.numHeads) * numHeads; // of the heads that are here
     this.layer = new MultiHeadAttention(size, numHeads, Object.fromEntries(state));
   }
-  // The words that it knows, as many as have room; and those that it does not.
+  // All words as far as there is room, and of these the ones that it knows.
   split(text) {
     const plain = text.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "").replace(/[‘’]/g, "'");
     const all = plain.match(/[\p{L}\p{N}]+|[^\s]/gu) ?? [];
-    const known = all.filter((word) => this.ids.has(word));
-    const unknown = [...new Set(all.filter((word) => !this.ids.has(word)))];
-    return { words: known.slice(0, this.longest), unknown, cut: known.length > this.longest };
+    const [shown, words] = [[], []];
+    for (const word of all.slice(0, 3 * this.longest)) {
+      if (this.ids.has(word) && words.length === this.longest) break;
+      if (this.ids.has(word)) words.push(word);
+      shown.push(word.slice(0, 30)); // none that it knows is longer
+    }
+    return { shown, words, cut: shown.length < all.length };
   }
   // What each head gives, (T, T) each, to words between the two marks.
   weights(words) {
@@ -49,15 +54,10 @@ class Reader {
       const row = x.row(t);
       addTo(row, this.vectors.row(id), 1);
       addTo(row, this.places.row(t), 1);
-      const mean = row.reduce((a, b) => a + b, 0) / row.length;
-      const variance = row.reduce((a, b) => a + (b - mean) ** 2, 0) / row.length;
-      const [scale, shift] = [this.norm.row(0), this.norm.row(1)];
-      row.forEach((one, i) => {
-        row[i] = ((one - mean) / Math.sqrt(variance + 1e-12)) * scale[i] + shift[i];
-      });
     });
+    const normed = layerNorm(x, this.norm.row(0), this.norm.row(1), EPS);
     const [q, k] = ["q_proj", "k_proj"].map((name) =>
-      this.layer.splitHeads(this.layer.project(name, x)),
+      this.layer.splitHeads(this.layer.project(name, normed)),
     );
     return q.map((own, h) => scaledDotProductAttention(own, k[h], k[h]).weights);
   }
@@ -121,8 +121,8 @@ function compare(stage, reader, { pairs, heads, count }) {
       set(make("div", { className: `strip of-${h}` }), { "aria-hidden": true }),
     );
     const { whole, body } = table("", ["word", ...heads.map(({ number }) => `head ${number}`)]);
-    const side = { name, input, field, heard, words, strips, whole, body, picked: 0 };
-    return side;
+    const side = { name, input, field, heard, words, strips, whole, body };
+    return Object.assign(side, { tokens: [], picked: 0 });
   });
   const told = set(make("p", { className: "told" }), { role: "status" });
   const tables = make("div", { className: "tables" }, ...sides.map(({ whole }) => whole));
@@ -148,25 +148,35 @@ function compare(stage, reader, { pairs, heads, count }) {
   }
   // The words of a sentence, as buttons and in the strip of each head.
   function read(side) {
-    const { words, unknown, cut } = reader.split(side.input.value);
+    const { shown, words, cut } = reader.split(side.input.value);
+    const unknown = new Set(shown.filter((word) => !words.includes(word)));
+    const lost = [...unknown].join(", ");
+    const before = side.tokens[side.picked + 1];
     side.tokens = [MARKS[0], ...words, MARKS[1]];
     side.weights = reader.weights(words);
+    if (words[side.picked] !== before && words.includes(before))
+      side.picked = words.indexOf(before);
     side.picked = Math.max(0, Math.min(side.picked, words.length - 1));
     side.heard.textContent = [
-      unknown.length && `Not among the ${count.toLocaleString("en")} words, left out: ${unknown.join(", ")}.`,
-      cut && `Only the first ${reader.longest} words are read.`,
+      unknown.size && `Not among the ${count.toLocaleString("en")} words, left out: ${lost}.`,
+      cut && `There is room for ${reader.longest} words: the rest is not read.`,
       !words.length && "Type a word.",
     ]
       .filter(Boolean)
       .join(" ");
     const pick = (n) => () => choose(side, n);
+    // What is left out stands between them, struck out.
+    const withGaps = (known, at = 0) => [
+      ...shown.map((word) => (unknown.has(word) ? make("s", { textContent: word }) : known[at++])),
+      ...known.slice(at),
+    ];
     side.buttons = words.map((textContent, n) => {
       const button = make("button", { type: "button", textContent, onclick: pick(n) });
       button.addEventListener("focus", pick(n));
       button.addEventListener("pointermove", pick(n)); // not "enter": where the pointer rests
       return button;
     });
-    side.words.replaceChildren(...side.buttons);
+    side.words.replaceChildren(...withGaps(side.buttons));
     side.body.replaceChildren();
     side.cells = side.tokens.map((token) => {
       const cells = heads.map(() => make("td"));
@@ -179,10 +189,10 @@ function compare(stage, reader, { pairs, heads, count }) {
         const mark = make("span", {}, make("span", { textContent: token }), make("small"));
         const n = t - 1;
         if (words[n] === undefined) mark.className = "edge";
-        else mark.addEventListener("pointermove", pick(n));
+        else for (const kind of ["pointermove", "click"]) mark.addEventListener(kind, pick(n));
         return mark;
       });
-      strip.replaceChildren(...all);
+      strip.replaceChildren(all[0], ...withGaps(all.slice(1)));
       return all;
     });
   }
@@ -222,6 +232,9 @@ function compare(stage, reader, { pairs, heads, count }) {
       set(button, {
         "aria-pressed": sides.every(({ input }, n) => input.value === pairs[word][n]),
       });
+    const isFirst = ({ input, tokens, picked }, n) =>
+      input.value === pair[n] && tokens[picked + 1] === word;
+    stage.classList.toggle("moved", !sides.every(isFirst));
   }
   const [[word, pair]] = Object.entries(pairs);
   open(word, pair);

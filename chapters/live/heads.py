@@ -139,8 +139,8 @@ def live_heads() -> LiveFigure:
 the same place in both sentences, so a head asks the same for it in both; only its neighbours
 differ. The stronger a word’s colour, the more weight the framed one gives it. A head that finds
 nothing rests on the marks [CLS] and [SEP]. Three of the twelve heads of the first block of
-all-MiniLM-L6-v2, in 8 bits: in 400 sentences no weight is further than {measured["gap"]:.3f} from
-that of your own layer with the published numbers."""
+all-MiniLM-L6-v2, in 8 bits: in 400 sentences that moves no weight by more than
+{measured["gap"]:.3f}."""
     given = {
         "pairs": PAIRS,
         "heads": [

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from chapters.live.figure import STATIC
 from utils.attention import MultiHeadAttention
@@ -65,6 +66,14 @@ def test_the_layer(page, T, S, D, H):
         layer = MultiHeadAttention(D, H, bias=bias, kdim=D + 3, vdim=D + 1)
         inputs = torch.randn(T, D), torch.randn(S, D + 3), torch.randn(S, D + 1)
         assert_same(page, layer, *inputs, **masks)
+
+
+def test_the_layer_norm(page):
+    x, weight, bias = torch.randn(5, 12), torch.randn(12), torch.randn(12)
+    run = "([x, ...given]) => [...layerNorm(Matrix.from(x), ...given).data]"
+    for eps in (1e-5, 0.5):
+        found = page.evaluate(run, [*(one.tolist() for one in (x, weight, bias)), eps])
+        assert_equal(found, F.layer_norm(x, (12,), weight, bias, eps))
 
 
 def test_positions(page):

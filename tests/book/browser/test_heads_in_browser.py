@@ -94,9 +94,11 @@ def test_words_it_does_not_know_are_named(open_page):
     assert "words, left out: zebra, <, b, >, 7" in heard.inner_text()
     shown = page.locator(".words").first.locator("button").all_inner_texts()
     assert shown[:4] == ["the", "sat", ",", "on"]
+    for struck in (page.locator(".words").first.locator("s"), page.locator(".of-1 s")):
+        assert struck.all_inner_texts() == ["zebra", "<", "b", ">", "7"]
     page.locator("input").first.fill("the " * 30)
-    assert "Only the first 14 words are read." in heard.inner_text()
-    page.locator("input").first.fill("zebra")
+    assert "There is room for 14 words" in heard.inner_text()
+    page.locator("input").first.fill("zebra " * 5000)
     assert "Type a word." in heard.inner_text()
 
 
