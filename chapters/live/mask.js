@@ -8,7 +8,10 @@ function mask(stage, { tokens, x, length }) {
     both: (t, s) => presets.padding(t, s) && presets.causal(t, s),
   };
   let given = mapMask(causalMask(T, T), (_, t, s) => presets.both(t, s));
-  const conventions = ["may attend: the function", "blocked: nn.MultiheadAttention"];
+  const conventions = [
+    "may attend: F.scaled_dot_product_attention",
+    "blocked: nn.MultiheadAttention",
+  ];
   const choice = make("select", { onchange: update });
   choice.append(...conventions.map((textContent) => make("option", { textContent })));
   const blocks = () => choice.selectedIndex === 1;
@@ -31,9 +34,10 @@ function mask(stage, { tokens, x, length }) {
 
   const grids = ["The mask you give", "The weights it makes"].map((caption) => {
     const { whole, body } = table(caption, ["", ...tokens]);
-    const lines = tokens.map((token) => {
+    const lines = tokens.map((token, t) => {
       const cells = tokens.map(() => make("td"));
-      body.append(make("tr", {}, make("th", { scope: "row", textContent: token }), ...cells));
+      const name = make("th", { scope: "row", textContent: token });
+      body.append(make("tr", { className: t < length ? "" : "unread" }, name, ...cells));
       return cells;
     });
     return { whole, lines };
@@ -79,7 +83,7 @@ function mask(stage, { tokens, x, length }) {
     const empty = tokens.filter((_, t) => !allowed[t].some(Boolean));
     const output = blocks()
       ? "The course's layer gives zeros for it, nn.MultiheadAttention by default nan."
-      : "The function gives zeros for it.";
+      : "F.scaled_dot_product_attention gives zeros for it.";
     const onPadding = tokens.slice(0, length).map((_, t) => {
       const padding = [...weights.row(t)].slice(length);
       return padding.reduce((sum, share) => sum + share, 0);
@@ -89,7 +93,10 @@ function mask(stage, { tokens, x, length }) {
     if (empty.length)
       said.push(`Blocked everywhere: ${empty.join(", ")}. Such a row has no weights. ${output}`);
     if (most > 0) said.push(`Padding is read: one word puts ${two(most)} of its weight on it.`);
-    if (!said.length) said.push("Each row shares a weight of 1 among the keys it may attend to.");
+    if (!said.length)
+      said.push(
+        "Each row shares a weight of 1. The grey rows are padding: what they give is left out.",
+      );
     told.textContent = said.join(" ");
   }
   update();
