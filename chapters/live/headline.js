@@ -61,7 +61,8 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
   const idOf = new Map(vocabulary.split(" ").map((token, id) => [token, id]));
   const model = new TextClassifier(state, numHeads, width, classes.length);
   const input = make("textarea", { rows: 4, oninput: change, spellcheck: false });
-  input.value = text.replace(/\s+/g, " ");
+  const opening = text.replace(/\s+/g, " ");
+  input.value = opening;
   const which = make("select", { onchange: update });
   const views = ["mean of the heads", ...Array.from({ length: numHeads }, (_, h) => `head ${h}`)];
   which.append(...views.map((textContent) => make("option", { textContent })));
@@ -70,10 +71,13 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
   const told = set(make("p"), { role: "status" });
   const key = make("p", {
     textContent:
-      "Under each word: the mean weight of its pieces, and what the answer's probability loses without it. " +
-      "Whatever a text is about, one of these classes is the answer.",
+      "Weight: the mean of a word’s pieces. " +
+      "Without it: how far the answer’s probability rises (+) or falls (−).",
   });
-  const { whole, body } = table("What the text is about", ["class", "probability"]);
+  const title = "The answer: one of these, whatever the text";
+  const { whole, body } = table(title, ["class", "probability"]);
+  const legend = make("span", { className: "legend", textContent: "word" });
+  Object.assign(legend.dataset, { weight: "weight", gain: "without it" });
   const rows = classes.map((name) => {
     const cell = make("td", { className: "bar" });
     body.append(make("tr", {}, make("th", { scope: "row", textContent: name }), cell));
@@ -85,6 +89,7 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
   stage.append(make("div", {}, field, choice), make("div", {}, whole, told), key, words, tokens);
 
   let pieces = []; // of each word
+  let buttons = []; // one for each word
   let out = new Set(); // numbers of the words that were taken out
   let turn = 0; // what is weighed; what was weighed before stops
   function change() {
@@ -92,26 +97,25 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
       .slice(0, MOST)
       .map((word) => ({ word, tokens: tokenize(word, idOf) }));
     out = new Set();
-    words.replaceChildren(
-      ...pieces.map(({ word }, n) => {
-        const textContent = word.length > 30 ? `${word.slice(0, 29)}…` : word;
-        const button = make("button", { type: "button", textContent, tabIndex: n ? -1 : 0 });
-        button.addEventListener("keydown", (event) => step(event, n));
-        button.addEventListener("click", () => {
-          if (!out.delete(n)) out.add(n);
-          update();
-        });
-        return button;
-      }),
-    );
+    buttons = pieces.map(({ word }, n) => {
+      const textContent = word.length > 30 ? `${word.slice(0, 29)}…` : word;
+      const button = make("button", { type: "button", textContent, tabIndex: n ? -1 : 0 });
+      button.addEventListener("keydown", (event) => step(event, n));
+      button.addEventListener("click", () => {
+        if (!out.delete(n)) out.add(n);
+        update();
+      });
+      return button;
+    });
+    words.replaceChildren(legend, ...buttons);
     update();
   }
   function step(event, n) {
     const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!way) return;
     event.preventDefault();
-    const next = words.children[clamp(n + way, 0, pieces.length - 1)];
-    [...words.children].forEach((button) => (button.tabIndex = button === next ? 0 : -1));
+    const next = buttons[clamp(n + way, 0, pieces.length - 1)];
+    buttons.forEach((button) => (button.tabIndex = button === next ? 0 : -1));
     next.focus();
   }
 
@@ -136,26 +140,28 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
       return sum / (own.length || 1); // the mean of its pieces: a long word is not heavy by its length
     });
     const most = Math.max(...weights, 1e-9);
-    [...words.children].forEach((button, n) => {
+    buttons.forEach((button, n) => {
       button.style.setProperty("--share", weights[n] / most);
       button.dataset.weight = out.has(n) ? "–" : two(weights[n] / chosen.length);
       set(button, { "aria-pressed": out.has(n), title: pieces[n].tokens.join(" ") });
     });
+    const isMoved = input.value !== opening || out.size > 0 || which.selectedIndex > 0;
+    stage.classList.toggle("moved", isMoved);
     tokens.textContent = `Tokens: ${left.join(" ") || "none"}`;
     told.textContent = say(shares);
     takeOutEach(shares);
   }
-  // What the answer loses without each word, one word after the other: the page stays quick.
+  // What the answer gains without each word, one word after the other: the page stays quick.
   async function takeOutEach(shares) {
     const mine = ++turn;
     const best = shares.indexOf(Math.max(...shares));
-    for (const [n, button] of [...words.children].entries()) {
+    for (const [n, button] of buttons.entries()) {
       if (n % 8 === 0) await new Promise((done) => setTimeout(done));
       if (mine !== turn) return;
       const without = new Set([...out, n]);
-      const lost = shares[best] - read(without).shares[best];
+      const gain = Math.round(100 * (read(without).shares[best] - shares[best])) / 100;
       const isAnswered = !out.has(n) && leave(without).some(isKnown);
-      button.dataset.lost = isAnswered ? two(Math.round(100 * lost) / 100) : "–";
+      button.dataset.gain = isAnswered ? (gain > 0 ? "+" : "") + two(gain) : "–";
     }
   }
   function say(shares) {
@@ -163,11 +169,13 @@ function headline(stage, { text, vocabulary, classes, numHeads, width, state }) 
     if (!pieces.length) return "There is nothing to read: type a few English words.";
     if (!left.length) return "No word is left to read: click one to put it back.";
     if (!left.some(isKnown)) return "The tokenizer knows none of this, so there is no answer.";
-    const best = shares.indexOf(Math.max(...shares));
+    const top = (all) => all.indexOf(Math.max(...all));
+    const name = (all) => `${classes[top(all)]}, ${two(all[top(all)])}`;
     const cut = splitWords(input.value).length > MOST ? ` Only ${MOST} words are read.` : "";
-    const answer = `${classes[best]}, ${two(shares[best])}`;
+    const isSure = Math.max(...shares) >= 0.5;
+    const answer = name(shares) + (isSure ? "" : ": less than half, so perhaps none of these");
     if (!out.size) return `${answer}. Take a word out: click it.${cut}`;
-    return `${answer}; with all words it is ${two(read(new Set()).shares[best])}.${cut}`;
+    return `${answer}. With all words: ${name(read(new Set()).shares)}.${cut}`;
   }
   change();
 }

@@ -18,7 +18,7 @@ TEXT = "The new phone is thinner than the old one."
 STRANGE = """naïve ÀÉÎ straße İstanbul 東京 日本語 🙂👍🏽 тест ` ^ $ <b> don't ﬁ ½ ـ नमस्ते""".split()  # noqa: SIM905
 STRANGE += ["a\u200bb", "x\x00y", "\ufffd"]
 SPECIAL = re.compile(r"\[[A-Z]+\]")  # typed, the library takes it for its token, the page for text
-READ = "document.querySelector('.words button:last-child').dataset.lost"
+READ = "document.querySelector('.words button:last-child').dataset.gain"
 
 
 @pytest.fixture(scope="module")
@@ -91,13 +91,13 @@ def test_the_probabilities_and_what_each_word_does_to_them_are_the_models(page, 
     words, buttons = TEXT.split(), page.locator(".words button")
     share, best = expected(model, tokenizer, TEXT).max(dim=-1)
     page.wait_for_function(READ)
-    found = buttons.evaluate_all("all => all.map(e => [e.dataset.weight, e.dataset.lost])")
+    found = buttons.evaluate_all("all => all.map(e => [e.dataset.weight, e.dataset.gain])")
     of_pieces = [len(tokenizer.tokenize(word)) for word in words]
     given = sum(n * float(weight) for n, (weight, _) in zip(of_pieces, found, strict=True))
     assert 0.5 < given < 1.05  # the rest is on [CLS] and [SEP]; weights are rounded
-    for n, (_, lost) in enumerate(found):
+    for n, (_, gain) in enumerate(found):
         without = expected(model, tokenizer, " ".join(words[:n] + words[n + 1 :]))[best]
-        assert float(lost.replace("−", "-")) == pytest.approx((share - without).item(), abs=0.0051)
+        assert float(gain.replace("−", "-")) == pytest.approx((without - share).item(), abs=0.0051)
 
 
 def test_a_word_is_taken_out_and_put_back_by_keyboard(page, model, tokenizer):
@@ -105,7 +105,7 @@ def test_a_word_is_taken_out_and_put_back_by_keyboard(page, model, tokenizer):
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "Space"):
         page.keyboard.press(key)
     assert_reads(page, expected(model, tokenizer, TEXT.replace("phone ", "")))
-    assert "with all words it is" in told(page)
+    assert "With all words: " in told(page)
     page.keyboard.press("Enter")
     assert_reads(page, expected(model, tokenizer, TEXT))
     page.locator("textarea").fill("phone")
