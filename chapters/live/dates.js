@@ -13,10 +13,14 @@ const MONTHS =
   "(January|February|March|April|May|June|July|August|September|October|November|December)";
 const LEARNT = new RegExp(`^${DAYS}, ${MONTHS} ([1-9]|[12]\\d|3[01]), ((?:19|20)\\d\\d)$`);
 
-// Is the day in the calendar, and on this day of the week?
-function isDay([text, , month, day, year]) {
+const FULL = { weekday: "long", day: "numeric", month: "long", year: "numeric", timeZone: "UTC" };
+
+// Its translation; nothing where the calendar has no such day, on this day of the week.
+function german([text, , month, day, year]) {
   const date = new Date(Date.UTC(year, MONTHS.slice(1, -1).split("|").indexOf(month), day));
-  return date.getUTCDate() === Number(day) && date.toUTCString().startsWith(text.slice(0, 3));
+  const isOfMonth = date.getUTCDate() === Number(day);
+  const isDay = isOfMonth && date.toUTCString().startsWith(text.slice(0, 3));
+  return isDay ? date.toLocaleDateString("de", FULL) : "";
 }
 
 const changed = (x, change) => new Matrix(x.rows, x.columns, x.data.map(change));
@@ -123,9 +127,10 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
   const onward = button("One letter", () => move(1));
   const back = button("One back", () => move(-1));
   const which = make("select", { onchange: show });
-  const views = ["mean of the heads", ...Array.from({ length: numHeads }, (_, h) => `head ${h}`)];
+  const nameOf = (_, h) => `head ${h}${h === head ? ", which aligns the digits" : ""}`;
+  const views = ["mean of the heads", ...Array.from({ length: numHeads }, nameOf)];
   which.append(...views.map((textContent) => make("option", { textContent })));
-  which.selectedIndex = head === null ? 0 : head + 1;
+  which.selectedIndex = head + 1;
   buttons.append(make("label", {}, make("span", { textContent: "Lines by" }), which));
   const pane = make("div", {}, field, buttons);
   stage.append(pane);
@@ -145,6 +150,7 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
   let source = []; // ids, none if there is nothing to read
   let memory = null;
   let note = ""; // of what was typed
+  let right = ""; // what it should write
   let steps = []; // for each place: the best token, all probabilities, the weights of each head
   let count = 0; // tokens that are written
   let timer = 0; // while it writes by itself
@@ -175,6 +181,7 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
     const known = read.filter((one) => idOf.has(one));
     const isEmpty = known.every((one) => one === " ");
     source = isEmpty ? [] : [BEGIN, ...known.map((one) => idOf.get(one)), END];
+    right = date ? german(date) : "";
     [steps, count, note] = [[], 0, ""];
     if (isEmpty)
       note = lost.length
@@ -184,7 +191,7 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
     else if (lost.length)
       note = `It has never seen ${quoted(lost.slice(0, 5))}, and reads what is left.`;
     else if (!date) note = "It has never seen a date in this form, and does with it what it can.";
-    else if (!isDay(date)) note = "The calendar has no such day; it does with it what it can.";
+    else if (!right) note = "The calendar has no such day; it does with it what it can.";
     if (!isEmpty) {
       memory = model.encode(source);
       look();
@@ -234,6 +241,8 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
     const chosen = which.selectedIndex ? [step?.heads[which.selectedIndex - 1]] : step?.heads;
     const weights = source.map((_, s) => chosen.reduce((sum, a) => sum + a[s], 0) / chosen.length);
     lines(at, weights);
+    const isMoved = input.value !== text || at !== letters || which.selectedIndex !== head + 1;
+    stage.classList.toggle("moved", isMoved);
     const now = timer ? "Writing …" : say(step, weights);
     told.textContent = [note, now].filter(Boolean).join(" ");
     set(start, { "aria-disabled": !source.length });
@@ -275,7 +284,8 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
     const s = weights.indexOf(Math.max(...weights));
     const look = `Most weight: ${wordOf(source[s])}, ${two(weights[s])}.`;
     if (pointed !== null) return `Letter ${pointed + 1}: ${next}. ${look}`;
-    if (isDone() && step.best === END) return `Written: “${written}”.`;
+    const verdict = right && (written === right ? ", which is right" : `; right is “${right}”`);
+    if (isDone() && step.best === END) return `Written: “${written}”${verdict}.`;
     if (isDone()) return `It finds no end: stopped after ${MOST} letters, “${written}”.`;
     const before = count ? `Written: “${written}”.` : "Nothing is written yet.";
     return `${before} Next: ${next}. ${look}`;

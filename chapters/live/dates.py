@@ -19,9 +19,9 @@ def live_dates(
 ) -> LiveFigure:
     """Make it of a ``Transformer`` with its norms first, and its ``CharacterVocabulary``.
 
-    It opens where some letters of ``text`` are translated, with the lines of one head; ``still``
-    stands there without a script, and has the caption. ValueError if the script does not know a
-    part of the model.
+    It opens where some letters of ``text`` are translated, with the lines of the head that aligns
+    the digits; ``still`` stands there without a script, and has the caption. ValueError if the
+    script does not know a part of the model.
     """
     if other := sorted({type(part).__name__ for part in model.modules()} - PARTS):
         raise ValueError(f"the figure does not know {other[0]}, which the model has.")

@@ -131,7 +131,7 @@ def test_a_date_is_written_by_keyboard(open_file, file):
     press(page, "Tab", "Space")  # back
     assert told(page).startswith("Written: “So”. Next: “n”, ")
     press(page, "Shift+Tab", "Shift+Tab", "Enter")
-    assert told(page) == f"Written: “{TRANSLATED}”."
+    assert told(page) == f"Written: “{TRANSLATED}”, which is right."
     assert off.all_inner_texts() == ["One letter"]
 
 
