@@ -3,6 +3,7 @@
 // each group shares keys and values.
 
 const BEST = 8; // tokens that the table shows
+const TRAINED = "Your prompt; the model has read nothing but docstrings of Python";
 const READ = 4000; // letters of a prompt that are looked at: its end has room in the cache
 
 // What is quick: no object is made in these loops, and four sums do not wait for each other.
@@ -139,25 +140,25 @@ class LanguageModel {
 }
 
 // The best tokens first, and the probabilities from which one is drawn, (V,). Temperature 0: the
-// best token. Of the others those are left out before which there is topP already.
+// best token. Else those are cut before which there is topP already; `before` has them all.
 function nextTokens(logits, temperature, topP) {
   const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a]);
   const chances = new Float64Array(logits.length);
   if (!temperature) {
     chances[order[0]] = 1;
-    return { order, chances };
+    return { order, chances, before: chances };
   }
   const highest = logits[order[0]];
   logits.forEach((logit, id) => (chances[id] = Math.exp((logit - highest) / temperature)));
   const total = chances.reduce((a, b) => a + b, 0);
-  let [before, kept] = [0, 0];
+  const before = chances.map((chance) => chance / total);
+  let [sum, kept] = [0, 0];
   for (const id of order) {
-    const chance = chances[id] / total;
-    if (topP < 1 && before >= topP) chances[id] = 0;
-    before += chance;
+    if (topP < 1 && sum >= topP) chances[id] = 0;
+    sum += before[id];
     kept += chances[id];
   }
-  return { order, chances: chances.map((chance) => chance / kept) };
+  return { order, chances: chances.map((chance) => chance / kept), before };
 }
 
 function drawToken({ order, chances }) {
@@ -166,6 +167,7 @@ function drawToken({ order, chances }) {
   return order[0]; // what rounding left
 }
 
+const share = (chance) => (chance > 0 && chance < 0.005 ? "<0.01" : two(chance));
 const pause = () => new Promise((done) => setTimeout(done));
 
 // The weights come as a script, which a page may have from a plain folder too. In the book it lies
@@ -199,7 +201,7 @@ function writer(stage, { text, version, megabytes }) {
       const model = await LanguageModel.load(kept);
       stage.classList.remove("waits");
       stage.replaceChildren();
-      desk(stage, model, new BytePairs(kept.merges), text);
+      desk(stage, model, new BytePairs(kept.merges), text.replace(/\.$/, ""));
       return;
     }
     asked = false;
@@ -208,11 +210,12 @@ function writer(stage, { text, version, megabytes }) {
   });
 }
 
+// It begins without a full stop, behind which little else than a new line can follow.
 function desk(stage, model, vocabulary, text) {
   const input = make("textarea", { rows: 3, value: text, spellcheck: false, oninput: change });
   const pane = make("div");
   const field = make("label", { className: "field" });
-  field.append(make("span", { textContent: "Your prompt" }), input);
+  field.append(make("span", { textContent: TRAINED }), input);
   pane.append(field);
   const temperature = slider(pane, "temperature", { min: 0, max: 2, step: 0.1, value: 0.8 }, show);
   const topP = slider(pane, "top-p", { min: 0.05, max: 1, step: 0.05, value: 0.95 }, show);
@@ -263,11 +266,12 @@ function desk(stage, model, vocabulary, text) {
     if (written.at(-1) === END_OF_TEXT) return; // the table says how likely this end was
     next = nextTokens(model.scores, temperature.value, topP.value);
     if (writing && still.matches) return;
-    whole.caption.textContent = `The next token, after ${vocabulary.name(model.ids.at(-1))}`;
+    whole.caption.textContent = `The next token, after “${vocabulary.name(model.ids.at(-1))}”`;
     rows.forEach(({ name, cell }, n) => {
       const [id, chance] = [next.order[n], next.chances[next.order[n]]];
+      const isCut = !chance && temperature.value > 0;
       name.textContent = vocabulary.name(id);
-      cell.textContent = chance ? two(chance) : "–";
+      cell.textContent = isCut ? `${share(next.before[id])}, cut by top-p` : share(chance);
       cell.style.setProperty("--share", chance);
     });
   }
@@ -304,7 +308,7 @@ function desk(stage, model, vocabulary, text) {
     let drawn = null;
     while (writing.count < most && !isDone()) {
       const id = drawToken(next);
-      drawn = `${vocabulary.name(id)}, probability ${two(next.chances[id])}`;
+      drawn = `${vocabulary.name(id)}, probability ${share(next.chances[id])}`;
       written.push(id);
       writing.count++;
       added.textContent = vocabulary.decode(written, written.at(-1) !== END_OF_TEXT);

@@ -106,10 +106,14 @@ def test_logits_and_greedy_texts_are_those_of_pytorch(library, kept):
 
 def test_the_chances_are_those_of_the_course_and_tokens_are_drawn_by_them(library):
     logits = torch.randn(500, generator=torch.Generator().manual_seed(0)).mul(3)
-    run = "([x, t, p]) => [...nextTokens(Float32Array.from(x), t, p).chances]"
+    run = """([x, t, p]) => {
+        const { before, chances } = nextTokens(Float32Array.from(x), t, p);
+        return [[...before], [...chances]];
+    }"""
     for temperature, p in ((1, 1), (0.8, 0.95), (2, 0.5), (0.1, 0.05)):
         found = torch.tensor(library.evaluate(run, [logits.tolist(), temperature, p]))
-        expected = keep_top_p(apply_temperature(logits, temperature), p).softmax(dim=-1)
+        warm = apply_temperature(logits, temperature)
+        expected = torch.stack([warm, keep_top_p(warm, p)]).softmax(dim=-1)
         torch.testing.assert_close(found.float(), expected, atol=1e-5, rtol=0)
     # Chance itself is given, so that none decides: 1000 even draws.
     run = """() => {
