@@ -29,8 +29,9 @@ def kernels_for_keras() -> Cases:
         mistakes = {
             "the rows are read as (3, H, D_head), PyTorch's order; they come as (H, 3, D_head).": as_torch,
             "the rows are read as (H, D_head, 3); D_head rows of one kind stay together.": packed.view(H, D_head, 3, D).permute(2, 3, 0, 1),
-            "the columns of packed are not the last axis any more: do not reshape (H, D_head, D) "
-            "to (D, H, D_head), transpose it.": parts.transpose(0, 1).reshape(3, D, H, D_head),
+            "the columns of packed are not the last axis any more: transpose, do not reshape.": parts.transpose(0, 1).reshape(right.shape),
+            "the first axis of packed.T is D, not the three kernels: reshape its last one.": packed.T.reshape(right.shape),
+            "packed is read as three matrices in turn, PyTorch's order, and not transposed.": packed.reshape(right.shape),
             "the kernels are not transposed: their first axis is the columns of packed.": parts.transpose(0, 1),
             "the axis of the heads comes last; it comes before D_head.": right.mT,
             "the axis of the heads comes first; a kernel is (D, H, D_head).": right.transpose(1, 2),
@@ -50,8 +51,7 @@ def _kernels(function: Code, packed: Tensor, H: int) -> Tensor:
     kernels = [_tensor(part, "a kernel") for part in got]
     shapes = [tuple(part.shape) for part in kernels]
     if len(set(shapes)) > 1:
-        D = packed.shape[1]
-        raise FaultError(f"the kernels have the shapes {shapes}; expected {(D, H, D // H)}.")
+        raise FaultError(f"the kernels have the shapes {shapes}; expected {(packed.shape[1], H, packed.shape[1] // H)}.")
     return torch.stack(kernels)
 
 

@@ -22,7 +22,7 @@ def differences(query, key, value, blocked):
         right = layer(*inputs, attn_mask=by_head)[0].numpy()
     options = {"attention_mask": ~blocked, "return_attention_scores": True}
     others = {
-        "JAX": in_jax(query, key, value, blocked),
+        "JAX": in_jax(query, key, value, ~blocked[:, None]),
         "Keras": in_keras(query, value, key, **options)[0],
     }
     return {n: float(np.abs(x - right).max()) for n, x in others.items()}

@@ -4,9 +4,9 @@ import torch
 from exercises import a1
 
 
-def by_axes(packed, H):
+def by_axes(packed, H, order=(1, 3, 0, 2)):
     D = packed.shape[1]
-    return packed.reshape(H, 3, D // H, D).transpose(1, 3, 0, 2)
+    return packed.reshape(H, 3, D // H, D).transpose(order)
 
 
 def by_loops(packed, H):
@@ -30,6 +30,8 @@ RIGHT = {a1.kernels_for_keras: [by_axes, by_loops], a1.mask_for_jax: [allowed, a
 WRONG = {
     a1.kernels_for_keras: [
         (lambda p, H: by_axes(p, H) + 1, "is wrong at"),
+        (lambda p, H: by_axes(p, H, (1, 0, 2, 3)), "the kernels are not transposed"),
+        (lambda p, H: p.T.reshape(3, len(p) // 3, H, -1), "the first axis of packed.T is D"),
         (lambda p, H: by_axes(p, H)[:2], "three kernels; got 2"),
         (lambda p, H: (p, p, p.T[:2]), "have the shapes"),
         (lambda p, H: (p, p, p), "has shape"),
