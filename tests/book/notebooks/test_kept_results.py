@@ -36,18 +36,17 @@ def chapter_11():
 
 
 def chapter_A3():
-    tables = map(table, ("A3-heads", "A3-one", "A3-parts"))
+    tables = map(table, ("A3-heads", "A3-one", "A3-later", "A3-parts"))
     ends = {name: (of.min(), of.max()) for runs in tables for name, of in runs.items()}
     return {
         "finds # to # of the passages in each of eight models; all four find # to #.": (
             *ends["best"], *ends["all four"]),
         "The worst head alone finds # to #.": ends["worst"],
-        "the best finds # to #, the worst # to #, a fresh one # to #.": (
-            *ends["best, later"], *ends["worst, later"], *ends["fresh, later"]),
-        "The model that is all new finds # to # after as many steps": ends["all new, later"],
+        "random weights finds # to # of the passages after 300 steps": ends["fresh, later"],
+        "where the best head kept finds # to #.": ends["best, later"],
         "It finds # to #, more than the pruned one": ends["one head"],
-        "keep nothing else find # to #, and those that keep only the classifier guess, # to #": (
-            *ends["embedding"], *ends["classifier"]),
+        "finds more than half of the passages in # of # runs; given": (
+            (table("A3-parts").iloc[:, 1:4] > 0.5).sum(axis=None), 2 * len(table("A3-parts"))),
     }  # fmt: skip
 
 
