@@ -35,6 +35,17 @@ with says("No: MLA reads as much, but multiplies twice as often, and takes longe
         values = c if name == "MLA" else torch.randn(1, 1, 1024, width)
         near[name] = partial(F.scaled_dot_product_attention, q, c, values)
     claim(gain(in_turns(near, rounds=9, repeat=16), "MLA", "MQA"), at_least=1.2)
+with says(
+    "GQA takes longer than MQA with as many multiplications: it reads more, and in", timed=True
+):
+    shared = {}  # one cache of MQA; the same, read by GQA's products; and GQA's own four
+    for name, kv, rows in (("one", 1, 16), ("one, in four", 1, 4), ("four", 4, 4)):
+        q, k, v = torch.randn(1, 16 // rows, rows, D_head), *torch.randn(2, 1, kv, t, D_head)
+        k, v = (part.expand(1, 16 // rows, t, D_head) for part in (k, v))
+        shared[name] = partial(F.scaled_dot_product_attention, q, k, v)
+    by_products = in_turns(shared, rounds=9)
+    claim(gain(by_products, "one, in four", "one"), at_least=1.1)
+    claim(gain(by_products, "four", "one, in four"), at_least=1.1)
 with says("Sharing saves bytes, and time, but less time than bytes.", timed=True):
     for name in ("GQA", "MQA", "MLA"):
         saved_time, saved_bytes = gain(took, "MHA", name), reads["MHA"] / reads[name]
