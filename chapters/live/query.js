@@ -88,8 +88,6 @@ function query(stage, { names, dims, keys, values, start, scale, low, high, unit
       const at = place([...output.row(0)]);
       set(within, { d: `M${at.cx} ${at.cy - 8}l8 8l-8 8l-8-8z` });
     }
-    const isMoved = numbers.some((number, i) => number.value !== first[i]);
-    stage.classList.toggle("moved", isMoved || times.value !== scale);
     const highest = Math.max(...weights.data);
     const best = [...names.keys()].filter((s) => highest - weights.data[s] < 1e-6); // but for rounding
     const which = best.map((s) => called[s]).join(" and ");
@@ -101,6 +99,5 @@ function query(stage, { names, dims, keys, values, start, scale, low, high, unit
     counted.textContent = `Score of ${called[best[0]]}: ${all} = ${brief(scores.data[best[0]])}.`;
     told.textContent = `${most} Output: ${say(output.row(0))}${within ? ", the diamond" : ""}.`;
   }
-  const first = numbers.map((number) => number.value); // as the steps of a slider have it
   update();
 }
