@@ -1,11 +1,13 @@
 // The whole layer: every number in its place, what it is made of, and what becomes of it when
 // something is forgotten.
 //
-// Read from the top: what the layer computes (openLayer, reaches), what a number is made of
-// (makeOf), where it stands (place), the code beside it (CODE), and the figure that puts these
-// together (layer). A matrix has a name: X, Wq, Wk, Wv, Q, K, V, then for each head h its q0, k0,
-// v0, D0 (dots), S0 (scores, with their root and mask), A0 (weights), M0 (mix), then J (joined),
-// Wo, O. A cell is [name, row, column].
+// Read from the top: what the layer computes (openLayer), the code beside it (CODE), where a number
+// stands (place), what it is made of (makeOf), and the figure that puts these together (layer). A
+// matrix has a name: X, Wq, Wk, Wv, Q, K, V, then for each head h its q0, k0, v0, D0 (dots), S0
+// (scores, with their root and mask), A0 (weights), M0 (mix), then J (joined), Wo, O. A cell is
+// [name, row, column].
+
+const times = (n, give) => Array.from({ length: n }, (_, k) => give(k));
 
 // MultiHeadAttention with all that lies between, and with what is forgotten: `forget` has true
 // under "root", "mask", "split", "join" or "axis".
@@ -15,10 +17,7 @@ class OpenedLayer extends MultiHeadAttention {
     if (!this.forget.split) return super.splitHeads(x);
     const size = x.rows * this.headDim;
     const part = (h) => x.data.subarray(h * size, (h + 1) * size);
-    return Array.from(
-      { length: this.numHeads },
-      (_, h) => new Matrix(x.rows, this.headDim, part(h)),
-    );
+    return times(this.numHeads, (h) => new Matrix(x.rows, this.headDim, part(h)));
   }
   // heads.reshape(T, D), without the transpose: head after head in one line.
   joinHeads(heads) {
@@ -64,25 +63,15 @@ class OpenedLayer extends MultiHeadAttention {
   }
 }
 
-function transposed(x) {
-  const turned = new Matrix(x.columns, x.rows);
-  x.data.forEach((number, i) => {
-    turned.row(i % x.columns)[Math.floor(i / x.columns)] = number;
-  });
-  return turned;
-}
+const transposed = (x) => Matrix.from(times(x.columns, (c) => times(x.rows, (r) => x.row(r)[c])));
 
 // The weights as they are kept, in hundredths, as numbers; the words with their kinds.
 function unpack(given) {
-  const numbers = (x) =>
-    typeof x === "number"
-      ? x / 100
-      : Array.isArray(x)
-        ? x.map(numbers)
-        : Object.fromEntries(Object.entries(x).map(([name, one]) => [name, numbers(one)]));
+  const hundredth = (_, x) => (typeof x === "number" ? x / 100 : x);
+  const numbers = JSON.parse(JSON.stringify(given.hundredths), hundredth);
   const kinds = Object.keys(given.words);
   const words = kinds.flatMap((kind) => given.words[kind].split(" "));
-  return { ...given, ...numbers(given.hundredths), kinds, words, byKind: given.words };
+  return { ...given, ...numbers, kinds, words, byKind: given.words };
 }
 
 // The rows of X: the vector of a word plus the vector of its place.
@@ -116,14 +105,12 @@ function changedWords(given, ids, how) {
   });
 }
 
-const differs = (one, other, r) => one.row(r).some((n, i) => n !== other.row(r)[i]);
-
 // Reads the two answers from each row of the output: the kind of the word before, of its noun.
 const answers = (given, output) =>
   ["before", "noun"].map((name) => {
     const { weight, bias } = given[name];
     const told = linear(output, Matrix.from(weight), bias);
-    return Array.from({ length: output.rows }, (_, t) => {
+    return times(output.rows, (t) => {
       const row = told.row(t);
       return given.kinds[row.indexOf(Math.max(...row))];
     });
@@ -174,109 +161,111 @@ const CODE = [
   ["dots = q @ k.transpose(-2, -1)  # (..., T, S)", "dots"],
   ["scores = dots / math.sqrt(q.shape[-1])", "root", "root", "scores = dots"],
   ["scores = scores.masked_fill(blocked, -math.inf)", "mask", "mask", ""],
-  ["weights = scores.softmax(dim=-1)", "softmax", "axis", "weights = scores.softmax(dim=-2)"],
+  ["weights = scores.softmax(dim=-1)", "softmax axis", "axis", "weights = scores.softmax(dim=-2)"],
   ["return weights @ v", "mix"],
 ];
-const STAGE = { X: "X", D: "dots", S: "root", A: "softmax", M: "mix", J: "join", O: "out" };
-const stageOf = (name) => {
-  if (name[0] === "W") return stageOf(name[1].toUpperCase());
-  return "qkv".includes(name[0]) ? "split" : (STAGE[name[0]] ?? name[0]);
+// What each stage makes: the first that fits a matrix is its own.
+const MADE = {
+  X: /^X/,
+  Q: /^(Wq|Q)/,
+  K: /^(Wk|K)/,
+  V: /^(Wv|V)/,
+  split: /^[qkv]/,
+  dots: /^D/,
+  root: /^S/,
+  mask: /^S/,
+  softmax: /^A/,
+  axis: /^A/,
+  mix: /^M/,
+  join: /^J/,
+  out: /^(Wo|O)/,
 };
+const COUNT = 10; // the steps of Play
+const TITLES = { D: "q·k", S: "scores", A: "softmax", M: "mix" };
 
-// Where each matrix stands: from left to right on a desk, from top to bottom on a phone.
+// Where each matrix stands: from left to right on a desk, from top to bottom on a phone. What one or
+// two heads make stands in two lines, so that its cells are large enough to point at.
 // Gives blocks { name, x, y, cw, ch, rows, columns }, texts, lanes of the heads, and the size.
-function place(found, { T, D, H, size }, isNarrow) {
+function place(found, { T, D, H }, isNarrow) {
   const [blocks, texts, lanes] = [{}, [], []];
-  const put = (name, x, y, cw, ch) => {
+  const lines = H > 2 ? ["qkvDSAM"] : ["qkvD", "SAM"];
+  const columns = (line) => [...line].reduce((sum, name) => sum + found[`${name}0`].columns, 0);
+  const across = Math.max(...lines.map(columns));
+  const [label, gap, between] = [46, isNarrow ? 7 : 9, 26];
+  const spare = label + (lines.length > 1 ? 3 : 5) * gap; // of a lane, beside its cells
+  const [width, ch, thin] = isNarrow ? [360, 12, 5] : [900, 13, 6];
+  const laneCell = isNarrow
+    ? Math.min(14, (width - spare - 8) / across)
+    : Math.min(14, (width - label - spare - 112 - 3 * between) / (3 * D + across));
+  const cw = isNarrow ? 12 : laneCell;
+  const third = 24 + D * thin + T * ch; // Q, K or V with its weights
+  const laneLine = H > 2 && !isNarrow ? clamp(((3 * third - 8) / H - 28) / T, 7, 14) : 13;
+  const tall = lines.length * (T * laneLine + 20) + 8;
+
+  const put = (name, x, y, cw, ch, text = "", wide = 0) => {
     const { rows, columns } = found[name];
-    blocks[name] = { name, x, y, cw, ch, rows, columns, w: columns * cw, h: rows * ch };
-    return blocks[name];
+    const [w, h] = [columns * cw, rows * ch];
+    texts.push({ x: x + (wide || w) / 2, y: y - 6, text });
+    return (blocks[name] = { name, x, y, cw, ch, rows, columns, w, h });
   };
-  const above = ({ x, y, w }, text) => texts.push({ x: x + w / 2, y: y - 6, text });
-  const project = (name, x, y, cw, ch, thin) => {
+  const project = (name, x, y) => {
     const letter = name.toUpperCase();
-    const weight = put(`W${name}`, x, y, cw, thin);
-    above(weight, name === "o" ? "output = joined W^O" : `${letter} = X W^${letter}`);
+    const text = name === "o" ? "output = joined W^O" : `${letter} = X W^${letter}`;
+    put(`W${name}`, x, y, cw, thin, text);
     put(letter, x, y + D * thin + 4, cw, ch);
   };
-  const cells = 4 * size + 3 * T; // across a lane
-  // A lane: the pieces of a head, and what it makes of them.
-  const lane = (h, x, y, cw, ch, gap, width) => {
-    lanes.push({ x: x - 6, y, w: width + 12, h: T * ch + 22, head: h });
-    let at = x;
-    for (const name of ["q", "k", "v", "D", "S", "A", "M"]) {
-      const { w } = put(name + h, at, y + 17, cw, ch);
-      at += w + (name === "q" || name === "k" ? gap / 2 : gap);
+  // The lanes: the pieces of a head, and what it makes of them.
+  const attend = (x, y) => {
+    const w = spare + across * laneCell;
+    for (let h = 0; h < H; h++, y += tall) {
+      lanes.push({ x, y, w: w + 8, h: tall - 8, head: h });
+      lines.forEach((line, n) => {
+        let at = x + (n ? w - columns(line) * laneCell - 2 * gap : label); // the mix to the right
+        const top = y + 17 + n * (T * laneLine + 18);
+        for (const name of line) {
+          const text = n || !h ? { k: "q, k, v", ...TITLES }[name] : "";
+          const block = put(name + h, at, top, laneCell, laneLine, text);
+          if (!n) texts.at(-1).y = y - 6;
+          at += block.w + ("qk".includes(name) && lines.length < 2 ? gap / 2 : gap);
+        }
+      });
     }
+    return w + 8;
   };
-  const titles = (y) => {
-    const names = { k: "q, k, v", D: "q·k", S: "scores", A: "softmax", M: "mix" };
-    for (const [name, text] of Object.entries(names)) above({ ...blocks[`${name}0`], y }, text);
-  };
-  if (!isNarrow) {
-    const [label, told, between, gap, ch, thin] = [62, 110, 26, 11, 12, 5];
-    const width = 900;
-    const free = width - label - told - 4 * between - 5 * gap - 12;
-    const cw = Math.min(11, free / (4 * D + cells));
-    const third = 20 + D * thin + 4 + T * ch; // Q, K or V with its weights
-    const tall = Math.max(3 * third + 16, H * 70);
-    const laneTall = (tall - 22) / H - 28;
-    const laneCell = clamp(laneTall / T, 6, 18);
-    const top = 26;
-    const middle = top + tall / 2;
-    const X = put("X", label, middle - (T * ch) / 2, cw, ch);
-    above(X, "X");
-    let x = X.x + X.w + between;
-    ["q", "k", "v"].forEach((name, n) =>
-      project(name, x, top + n * (third + 8) + 14, cw, ch, thin),
-    );
-    x += D * cw + between + 6;
-    const across = cells * cw + 5 * gap;
-    const step = T * laneCell + 30;
-    const first = middle - (H * step - 8) / 2 + 8;
-    for (let h = 0; h < H; h++) lane(h, x, first + h * step, cw, laneCell, gap, across);
-    titles(first - 1);
-    x += across + between + 6;
-    const J = put("J", x, middle - (T * ch) / 2, cw, ch);
-    above(J, "joined");
-    x += J.w + between;
-    project("o", x, J.y - D * thin - 4, cw, ch, thin);
-    const R = put("R", x, J.y + J.h + 44, cw, ch);
-    above(R, "which word reaches which output");
-    return { blocks, texts, lanes, width, height: Math.max(top + tall, first + H * step) + 6 };
+  const reached = "which word reaches which output";
+  if (isNarrow) {
+    put("X", 130, 20, cw, ch, "X");
+    const top = 56 + T * ch;
+    [..."qkv"].forEach((name, n) => project(name, 8 + n * 124, top));
+    attend(0, top + third + 20);
+    const y = top + third + H * tall + 44;
+    put("J", 8, y + D * thin + 4, cw, ch, "joined");
+    project("o", 128, y);
+    const { h } = put("R", 128, y + third + 10, 12, ch, reached);
+    return { blocks, texts, lanes, width, height: y + third + h + 18 };
   }
-  const [width, thin, ch] = [360, 4, 11];
-  const X = put("X", 140, 20, 10, ch);
-  above(X, "X");
-  let y = X.y + X.h + 36;
-  ["q", "k", "v"].forEach((name, n) => project(name, 12 + n * 124, y, 11, ch, thin));
-  y = blocks.Q.y + blocks.Q.h + 46;
-  const gap = 7;
-  const cw = Math.min(10, (width - 16 - 5 * gap) / cells);
-  const across = cells * cw + 5 * gap;
-  const laneCell = H > 4 ? 8 : 11;
-  for (let h = 0; h < H; h++)
-    lane(h, (width - across) / 2, y + h * (T * laneCell + 29), cw, laneCell, gap, across);
-  titles(y - 1);
-  y += H * (T * laneCell + 29) + 34;
-  const J = put("J", 12, y + D * thin + 4, 10, ch);
-  above(J, "joined");
-  project("o", 122, y, 10, ch, thin);
-  const R = put("R", 122, J.y + J.h + 30, 10, ch);
-  above(R, "which word reaches which output");
-  return { blocks, texts, lanes, width, height: R.y + R.h + 8 };
+  const height = 34 + Math.max(3 * third, H * tall);
+  const [middle, first] = [height / 2 + 9, height / 2 + 23 - 1.5 * third];
+  put("X", label, middle - (T * ch) / 2, cw, ch, "X");
+  let x = label + D * cw + between;
+  [..."qkv"].forEach((name, n) => project(name, x, first + n * third));
+  x += D * cw + between;
+  x += attend(x, middle + 4 - (H * tall) / 2) + between;
+  put("J", x, first, cw, ch, "joined");
+  project("o", x, first + T * ch + 28);
+  put("R", x, first + T * ch + third + 40, Math.min(cw, 12), ch, reached, D * cw + 24);
+  return { blocks, texts, lanes, width, height };
 }
 
 // What a number is made of: the groups of cells it comes from, the sum with its numbers, and a
 // sentence. `shown` is what the figure shows at the moment.
 function makeOf([name, r, c], shown) {
-  const { found, how, T, D, size, word, slot, given, ids } = shown;
+  const { found, how, T, D, size, word, slot, isCut, given, ids } = shown;
   const [kind, h] = [name[0], Number(name.slice(1))];
   const value = found[name].row(r)[c];
   const number = ([one, row, column]) => found[one].row(row)[column];
-  const rowOf = (one, row) => Array.from({ length: found[one].columns }, (_, k) => [one, row, k]);
-  const columnOf = (one, column) =>
-    Array.from({ length: found[one].rows }, (_, k) => [one, k, column]);
+  const rowOf = (one, row) => times(found[one].columns, (k) => [one, row, k]);
+  const columnOf = (one, column) => times(found[one].rows, (k) => [one, k, column]);
   const factor = (n) => (n < 0 ? `(${two(n)})` : two(n));
   const product = (left, right) => ({
     groups: [left, right],
@@ -290,9 +279,9 @@ function makeOf([name, r, c], shown) {
       return { groups: [], sum: `${two(own)} (word) + ${two(at)} (place ${r})`, says };
     }
     case "W": {
-      const [from, to] = { q: ["X", "Q"], k: ["X", "K"], v: ["X", "V"], o: ["J", "O"] }[name[1]];
-      const says = `A learnt weight: how much column ${r} of ${from === "J" ? "the joined heads" : from} counts in column ${c} of ${to === "O" ? "the output" : to}, whatever the word.`;
-      return { groups: [columnOf(from, r), columnOf(to, c)], sum: "", says, isWeight: true };
+      const [from, to] = [name[1] === "o" ? "J" : "X", name[1].toUpperCase()];
+      const says = `A learnt weight: how much column ${r} of ${from === "J" ? "the joined heads" : from} counts in column ${c} of ${to === "O" ? "the output" : to}.`;
+      return { groups: [columnOf(from, r), columnOf(to, c)], sum: "", says };
     }
     case "Q":
     case "K":
@@ -305,23 +294,21 @@ function makeOf([name, r, c], shown) {
     case "k":
     case "v": {
       const whole = kind.toUpperCase();
-      const [row, column] = cutFrom(h, r, c, { T, D, size, forget: how.forget });
-      const says =
-        how.forget.split && shown.H > 1
-          ? `${head}, row ${r}: without the transpose it is a piece of ${word(row)}, columns ${column - c} to ${column - c + size - 1}.`
-          : `${head} takes columns ${h * size} to ${h * size + size - 1} of ${whole}. Cutting computes nothing.`;
+      const [row, column] = cutFrom(h, r, c, shown);
+      const says = isCut
+        ? `${head}, row ${r}: without the transpose it is a piece of ${word(row)}, columns ${column - c} to ${column - c + size - 1}.`
+        : `${head} takes columns ${h * size} to ${h * size + size - 1} of ${whole}. Cutting computes nothing.`;
       return { groups: [[[whole, row, column]]], sum: `${whole}[${row}, ${column}]`, says };
     }
     case "D": {
-      const says = `${head}: the query of ${slot(r)} times the key of ${slot(c)}.`;
+      const says = `${head}: the query of ${slot(r, h)} times the key of ${slot(c, h)}.`;
       return { ...product(rowOf(`q${h}`, r), rowOf(`k${h}`, c)), says };
     }
     case "S": {
       const dot = two(found[`D${h}`].row(r)[c]);
       const groups = [[[`D${h}`, r, c]]];
       if (value === -Infinity) {
-        const why = ids[c] < given.words.length ? `comes after ${slot(r)}` : "is padding";
-        const says = `${head}: ${slot(c)} ${why}, so the mask puts −∞ here.`;
+        const says = `${head}: the mask keeps ${slot(c, h)} from ${slot(r, h)}, and puts −∞ here.`;
         return { groups, sum: `−∞ instead of ${dot}`, says, isMasked: true };
       }
       if (how.forget.root) return { groups, sum: dot, says: `${head}: the root is forgotten.` };
@@ -334,19 +321,19 @@ function makeOf([name, r, c], shown) {
       const powers = along.map(number).filter(Number.isFinite);
       const total = powers.reduce((sum, score) => sum + Math.exp(score), 0);
       const says = how.forget.axis
-        ? `${head}: divided by the sum of its column, so the weights of ${slot(r)} add up to ${two(found[name].row(r).reduce((a, b) => a + b, 0))} and not to 1.`
-        : `${head}: ${slot(r)} takes ${Math.round(100 * value)} % of what it reads from ${slot(c)}.`;
+        ? `${head}: divided by the sum of its column, so the weights of ${slot(r, h)} add up to ${two(found[name].row(r).reduce((a, b) => a + b, 0))} and not to 1.`
+        : `${head}: ${slot(r, h)} takes ${Math.round(100 * value)} % of what it reads from ${slot(c, h)}.`;
       const sum = `exp(${own === -Infinity ? "−∞" : two(own)}) / ${two(total)}`;
       return { groups: [along], sum, says };
     }
     case "M": {
-      const says = `${head}: the values, column ${c}, each times its weight for ${slot(r)}.`;
+      const says = `${head}: the values, column ${c}, each times its weight for ${slot(r, h)}.`;
       return { ...product(rowOf(`A${h}`, r), columnOf(`v${h}`, c)), says };
     }
     case "J": {
-      const [from, row, column] = joinedFrom(r, c, { T, D, size, forget: how.forget });
+      const [from, row, column] = joinedFrom(r, c, shown);
       const wrong = how.forget.join && row !== r ? `, not of ${word(r)}` : "";
-      const says = `Column ${c} for ${word(r)} is column ${column} of head ${from}, of ${slot(row)}${wrong}. Joining computes nothing.`;
+      const says = `Column ${c} for ${word(r)} is column ${column} of head ${from}, of ${slot(row, from)}${wrong}. Joining computes nothing.`;
       return {
         groups: [[[`M${from}`, row, column]]],
         sum: `head ${from}[${row}, ${column}]`,
@@ -360,6 +347,8 @@ function makeOf([name, r, c], shown) {
   }
 }
 
+const listed = (names) => new Intl.ListFormat("en-GB").format(new Set(names));
+
 // The figure: a sentence and switches above, the flow, what is said of it, and the code.
 function layer(stage, kept) {
   const given = unpack(kept);
@@ -367,7 +356,7 @@ function layer(stage, kept) {
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const how = { numHeads: 2, causal: false, padding: false, forget: {} };
   let words = given.sentences[0].split(" ");
-  let follow = 3; // the word that Play follows
+  let follow; // the word that Play follows
   let [pinned, hovered, line, step, timer] = [null, null, -1, -1, 0];
   let shown, parts, flow, isNarrow;
   let lit = [];
@@ -380,9 +369,8 @@ function layer(stage, kept) {
     stage.append(made);
     return made;
   };
-  const button = (parent, textContent, onclick, isSwitch = true) => {
+  const button = (parent, textContent, onclick) => {
     const made = make("button", { type: "button", textContent, onclick });
-    if (isSwitch) set(made, { "aria-pressed": false });
     parent.append(made);
     return made;
   };
@@ -393,29 +381,33 @@ function layer(stage, kept) {
     make("label", { className: "ask" }, make("span", { textContent: "Sentence" }), field),
   );
   let example = 0;
-  button(
-    asks,
-    "another",
-    () => {
-      field.value = given.sentences[++example % given.sentences.length];
-      read();
-    },
-    false,
-  );
+  button(asks, "another", () => {
+    field.value = given.sentences[++example % given.sentences.length];
+    read();
+  });
   const heard = set(make("p", { className: "heard" }), { role: "status" });
   stage.append(heard);
+  const pressed = []; // switches, and whether they are on
+  const toggle = (parent, name, isOn, press) => {
+    const made = button(parent, name, () => (press(), renew()));
+    pressed.push([made, isOn]);
+    return made;
+  };
   const switches = row("Heads");
-  const counts = [1, 2, 4, 8].map((n) =>
-    button(switches, `${n}`, () => (how.numHeads = n) && renew()),
-  );
-  counts.forEach((one, n) => set(one, { "aria-label": n ? `${2 ** n} heads` : "1 head" }));
+  for (const n of [1, 2, 4, 8]) {
+    const isOn = () => how.numHeads === n;
+    const made = toggle(switches, `${n}`, isOn, () => (how.numHeads = n));
+    set(made, { "aria-label": n > 1 ? `${n} heads` : "1 head" });
+  }
+  const flip = (all, name) => (all[name] = !all[name]);
   const hides = row("Mask");
-  const masks = ["causal", "padding"].map((name) =>
-    button(hides, name, () => {
-      how[name] = !how[name];
-      renew();
-    }),
-  );
+  for (const name of ["causal", "padding"])
+    toggle(
+      hides,
+      name,
+      () => how[name],
+      () => flip(how, name),
+    );
   const forgets = row("Forget");
   forgets.classList.add("forget");
   const FORGET = {
@@ -425,39 +417,42 @@ function layer(stage, kept) {
     join: "join’s transpose",
     axis: "softmax’s axis",
   };
-  const forgotten = Object.entries(FORGET).map(([name, text]) =>
-    button(forgets, text, () => {
-      how.forget[name] = !how.forget[name];
-      [pinned, step] = [null, -1];
-      stop();
-      renew();
-    }),
-  );
+  for (const [name, text] of Object.entries(FORGET))
+    toggle(
+      forgets,
+      text,
+      () => how.forget[name],
+      () => {
+        flip(how.forget, name);
+        [pinned, step] = [null, -1];
+        stop();
+      },
+    );
   const wrong = set(make("p", { className: "wrong" }), { role: "status" });
   const [says, sum] = [make("p"), make("p", { className: "sum" })];
   const plays = make("div", { className: "plays" });
   const told = set(make("div", {}, says, sum), { role: "status" });
   const panel = make("div", { className: "panel" }, plays, told);
   const picture = draw(make("div", { className: "flow" }), "svg", { tabindex: 0 });
-  set(picture, { role: "application" });
-  set(picture, { "aria-label": "The layer. Arrow keys go from number to number; Escape leaves." });
+  const keys = "The layer. Arrow keys go from number to number; Escape leaves.";
+  set(picture, { role: "application", "aria-label": keys });
   const lines = set(make("ol", { className: "code" }), { role: "listbox" });
   set(lines, { "aria-label": "The class, line by line", "aria-multiselectable": true });
   stage.append(wrong, panel, picture.parentElement, lines);
 
-  const back = button(plays, "←", () => go(step - 1), false);
+  const back = button(plays, "←", () => go(step - 1));
   set(back, { "aria-label": "Step back" });
-  const play = button(plays, "Play", () => (timer ? stop() : start()), false);
-  const ahead = button(plays, "→", () => go(step + 1), false);
+  const play = button(plays, "Play", () => (timer ? stop() : start()));
+  const ahead = button(plays, "→", () => go(step + 1));
   set(ahead, { "aria-label": "Step ahead" });
   play.hidden = isStill;
   const chosen = make("select", { onchange: () => choose(chosen.selectedIndex) });
   const count = make("span", { className: "count" });
-  plays.append(make("label", {}, make("span", { textContent: "follow" }), chosen), count);
-  plays.addEventListener("keydown", ({ key, target }) => {
+  plays.append(count, make("label", {}, make("span", { textContent: "follow" }), chosen));
+  plays.onkeydown = ({ key, target }) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     if (by && target !== chosen) go(step + by);
-  });
+  };
 
   // The list of words, and the numbers as a table.
   const list = make("p");
@@ -477,7 +472,7 @@ function layer(stage, kept) {
     make("label", {}, make("span", { textContent: "matrix" }), which),
     tableAt,
   );
-  numbers.addEventListener("toggle", tabulate);
+  numbers.ontoggle = tabulate;
 
   // What the reader asks for.
   function read() {
@@ -492,6 +487,19 @@ function layer(stage, kept) {
     heard.textContent = told.join(" ");
     if (!known.length) return;
     words = known.slice(0, most);
+    meet();
+  }
+  // Follow the first word whose two heads look at two others.
+  function meet() {
+    const ids = words.map((word) => given.words.indexOf(word));
+    const { A0, A1 } = openLayer(given, ids, {});
+    follow = words.findIndex((_, t) => {
+      const [one, other] = [A0, A1].map((A) => A.row(t).indexOf(Math.max(...A.row(t))));
+      return new Set([one, other, t]).size === 3;
+    });
+    if (follow < 0) follow = words.length - 1;
+    step = -1;
+    stop();
     renew();
   }
   function choose(t) {
@@ -509,28 +517,28 @@ function layer(stage, kept) {
     const names = ids.map((id) => given.words[id] ?? "[PAD]");
     const word = (t) =>
       `“${names[t]}”${names.indexOf(names[t]) === names.lastIndexOf(names[t]) ? "" : ` (word ${t})`}`;
-    const slot = (t) => (how.forget.split && H > 1 ? `row ${t}` : word(t));
+    const isCut = Boolean(how.forget.split) && H > 1 && T > 1; // rows are pieces of words
+    const sizes = { T, D, H, size: D / H, forget: how.forget };
+    const owner = (h, r) => (isCut ? cutFrom(h, r, 0, sizes)[0] : r);
+    const slot = (r, h) => (isCut ? `row ${r} (a piece of ${word(owner(h, r))})` : word(r));
     const found = openLayer(given, ids, how);
     const changed = changedWords(given, ids, how);
     found.R = Matrix.from(
-      ids.map((_, t) => changed.map((other) => Number(differs(found.O, other.O, t)))),
+      ids.map((_, t) => changed.map(({ O }) => Number(`${O.row(t)}` !== `${found.O.row(t)}`))),
     );
     const leaks = [];
     if (how.causal)
       for (let t = 0; t < T; t++)
         for (let s = t + 1; s < T; s++) if (found.R.row(t)[s]) leaks.push([t, s]);
-    const sizes = { T, D, H, size: D / H };
-    shown = { given, ids, names, how, found, changed, leaks, word, slot, ...sizes };
+    const [told, right] = [found, openLayer(given, ids, {})].map(({ O }) => answers(given, O));
+    shown = { given, ids, names, how, found, changed, leaks, word, slot, owner, isCut, ...sizes };
+    Object.assign(shown, { told, right });
     follow = Math.min(follow, words.length - 1);
     if (pinned && !(found[pinned[0]]?.rows > pinned[1] && found[pinned[0]].columns > pinned[2]))
       pinned = null;
     hovered = null;
     line = -1;
-    counts.forEach((one, n) => set(one, { "aria-pressed": 2 ** n === H }));
-    masks.forEach((one, n) => set(one, { "aria-pressed": how[["causal", "padding"][n]] }));
-    Object.keys(FORGET).forEach((name, n) =>
-      set(forgotten[n], { "aria-pressed": Boolean(how.forget[name]) }),
-    );
+    for (const [one, isOn] of pressed) set(one, { "aria-pressed": Boolean(isOn()) });
     chosen.replaceChildren(...words.map((textContent) => make("option", { textContent })));
     which.replaceChildren(
       ...Object.keys(found).map((name) =>
@@ -538,8 +546,8 @@ function layer(stage, kept) {
       ),
     );
     chosen.selectedIndex = follow;
-    const told = Object.keys(FORGET).filter((name) => how.forget[name]);
-    wrong.replaceChildren(...told.map((name) => make("span", { textContent: whatIsWrong(name) })));
+    const gone = Object.keys(FORGET).filter((name) => how.forget[name]);
+    wrong.replaceChildren(...gone.map((name) => make("span", { textContent: whatIsWrong(name) })));
     paint();
     code();
     tabulate();
@@ -547,63 +555,57 @@ function layer(stage, kept) {
   }
 
   const called = (name) => {
-    const kinds = { D: "q·k", S: "scores", A: "softmax", M: "mix" };
     const wholes = { J: "joined", O: "output", R: "which word reaches which output" };
     if (name[0] === "W") return `W ${name[1].toUpperCase()}`;
     if (name.length === 1) return wholes[name] ?? name;
-    return `head ${name.slice(1)}: ${kinds[name[0]] ?? name[0]}`;
+    return `head ${name.slice(1)}: ${TITLES[name[0]] ?? name[0]}`;
   };
 
   // One sentence for what is forgotten, with a number that says how wrong it is.
   function whatIsWrong(name) {
-    const { found, T, H, size, leaks, word, ids } = shown;
+    const { found, T, H, size, leaks, word, slot, owner, isCut, ids } = shown;
     const total = (row) => row.reduce((a, b) => a + b, 0);
-    const ofWords = (measure, all = found) =>
-      perHead("A").flatMap((name) => words.map((_, t) => measure(all[name].row(t))));
-    const isAlone = H === 1 || T === 1;
     const leak = leaks.length
       ? ` The future leaks: ${leaks.length} time${leaks.length > 1 ? "s" : ""} a later word changes an earlier output.`
       : how.causal
         ? ""
         : " Switch on the causal mask, and see whether the future leaks.";
     const isPadded = ids.includes(given.words.length);
+    if ((H === 1 || T === 1) && (name === "split" || name === "join"))
+      return "With one head, or one word, there is nothing to swap.";
     switch (name) {
       case "root": {
         if (size === 1) return "With one number in a head the root is √1: nothing changes.";
         const right = openLayer(given, ids, { ...how, forget: { ...how.forget, root: false } });
         const [now, before] = [found, right].map((all) => {
-          const tops = ofWords((row) => Math.max(...row), all);
+          const tops = perHead("A").flatMap((A) => words.map((_, t) => Math.max(...all[A].row(t))));
           return two(total(tops) / tops.length);
         });
-        return `Without the root the scores are ${Number((size ** 0.5).toFixed(2))} times as large: the largest weight of a row is ${now} on average, and was ${before}. A softmax so sure has hardly a gradient, and learns slowly.`;
+        return `Without the root the scores are √${size} times as large: the largest weight of a row is ${now} on average, not ${before}. A softmax so sure learns slowly.`;
       }
       case "mask": {
         if (!how.causal && !isPadded)
           return "There is no mask to forget: switch on the causal mask, or padding.";
-        if (!isPadded) return `Without the mask every word sees the words after it.${leak}`;
-        const onPadding = ofWords((row) => total(row.slice(words.length)));
-        return `Without the mask padding is read: a word puts up to ${two(Math.max(...onPadding))} of its weight on it.${how.causal ? leak : ""}`;
+        return `Without the mask every ${isCut ? "row meets every row" : "word sees the words after it"}${isPadded ? ", and padding is read" : ""}.${how.causal ? leak : ""}`;
       }
       case "split":
-        if (isAlone) return "With one head, or one word, there is nothing to swap.";
-        return `Same shape, wrong numbers: head 0 gets all columns of the first ${T / H} words, not ${size} columns of every word. Its rows are no longer words, so that a mask hides the wrong ones.${leak}`;
+        return `Same shape, wrong numbers: head 0 should get ${size} of the ${D} columns of every word, and gets pieces of ${listed(shown.ids.map((_, r) => word(owner(0, r))))} alone. Its rows are no longer words, so that a mask hides the wrong ones.${leak}`;
       case "join":
-        if (isAlone) return "With one head, or one word, there is nothing to swap.";
-        return `Same shape, wrong numbers: the row of ${word(0)} is filled with what head 0 found for the first ${Math.min(H, T)} words.${leak}`;
+        return `Same shape, wrong numbers: the row of ${word(0)} is filled from the first ${Math.min(H, T)} rows of head 0 alone.${leak}`;
       default: {
         const sum = two(total(found.A0.row(follow)));
         const empty =
           isPadded && !how.forget.mask
-            ? " Padding’s columns hold no number, and PyTorch makes nan of them; here they are 0."
+            ? " PyTorch makes nan of padding’s empty columns; here they are 0."
             : "";
-        return `Columns add up to 1, not rows: the weights of ${word(follow)} add up to ${sum} in head 0.${empty}${leak}`;
+        return `Columns add up to 1, not rows: the weights of ${slot(follow, 0)} add up to ${sum} in head 0.${empty}${leak}`;
       }
     }
   }
 
   // Draw the flow.
   function paint() {
-    const { found, T, H, D, size, names } = shown;
+    const { found, H, names, owner, isCut } = shown;
     parts = place(found, shown, isNarrow);
     const { blocks, texts, lanes } = parts;
     picture.replaceChildren();
@@ -611,31 +613,31 @@ function layer(stage, kept) {
     for (const { x, y, w, h, head } of lanes) {
       const style = `fill:color-mix(in srgb,${hue(head)} 12%,transparent)`;
       draw(picture, "rect", { x, y, width: w, height: h, rx: 6, style });
-      const meaning = H === given.heads.length && !how.forget.split ? `: ${given.heads[head]}` : "";
-      rich(
-        draw(picture, "text", { x: x + 6, y: y + 12, class: "small" }),
-        `head ${head}${meaning}`,
-      );
+      const meaning = isCut
+        ? `: pieces of ${listed(names.map((_, r) => `“${names[owner(head, r)]}”`))}`
+        : H === given.heads.length
+          ? `: looks for ${given.heads[head]}`
+          : "";
+      draw(picture, "text", { x: x + 6, y: y + 12, class: "small" }, `head ${head}${meaning}`);
     }
-    const band = (from, to, part, colour) => {
-      const [a, b] = isNarrow
-        ? [from.x + from.w * part[0], from.x + from.w * part[1]]
-        : [from.y, from.y + from.h];
+    // The way of numbers: from the columns of a head, or from the rows where it gets rows.
+    const band = (from, to, head, colour) => {
+      let { x, y, w, h } = from;
+      if (head !== null && isCut) [y, h] = [y + (h * head) / H, h / H];
+      else if (head !== null) [x, w] = [x + (w * head) / H, w / H];
       const d = isNarrow
-        ? `M${a} ${from.y + from.h + 2}L${b} ${from.y + from.h + 2}L${to.x + to.w} ${to.y - 2}L${to.x} ${to.y - 2}Z`
-        : `M${from.x + from.w + 2} ${a}L${from.x + from.w + 2} ${b}L${to.x - 2} ${to.y + to.h}L${to.x - 2} ${to.y}Z`;
+        ? `M${x} ${y + h + 2}L${x + w} ${y + h + 2}L${to.x + to.w} ${to.y - 2}L${to.x} ${to.y - 2}Z`
+        : `M${from.x + from.w + 2} ${y}V${y + h}L${to.x - 2} ${to.y + to.h}V${to.y}Z`;
       draw(picture, "path", { d, style: `fill:${colour};fill-opacity:.1` });
     };
     for (const name of "QKV") {
-      band(blocks.X, isNarrow ? blocks[`W${name.toLowerCase()}`] : blocks[name], [0, 1], NOTE);
-      for (let h = 0; h < H; h++)
-        band(blocks[name], blocks[name.toLowerCase() + h], [h / H, (h + 1) / H], hue(h));
+      band(blocks.X, isNarrow ? blocks[`W${name.toLowerCase()}`] : blocks[name], null, NOTE);
+      for (let h = 0; h < H; h++) band(blocks[name], blocks[name.toLowerCase() + h], h, hue(h));
     }
-    for (let h = 0; h < H && !isNarrow; h++) band(blocks[`M${h}`], blocks.J, [0, 1], hue(h));
+    for (let h = 0; h < H && !isNarrow; h++) band(blocks[`M${h}`], blocks.J, null, hue(h));
     for (const { text, ...at } of texts)
       rich(draw(picture, "text", { ...at, "text-anchor": "middle" }), text);
     flow = new Map();
-    const headOf = headsOfCells();
     for (const block of Object.values(blocks)) {
       const { name, x, y, cw, ch, rows, columns } = block;
       const finite = [...found[name].data].filter(Number.isFinite).map(Math.abs);
@@ -646,13 +648,14 @@ function layer(stage, kept) {
           const share = Number.isFinite(value) ? Math.abs(value) / largest : 0;
           const isLeak = name === "R" && how.causal && c > r && value > 0;
           const colour = isLeak ? "var(--fig-1)" : value < 0 ? NOTE : hue(headOf(name, r, c));
-          const [width, height] = [cw - 1, ch - 1];
+          const round = Math.min(cw, ch) - 1;
+          const [width, height] = value < 0 ? [round, round] : [cw - 1, ch - 1];
           const cell = draw(picture, "rect", {
-            x: x + c * cw + 0.5,
-            y: y + r * ch + 0.5,
+            x: x + (c + 0.5) * cw - width / 2,
+            y: y + (r + 0.5) * ch - height / 2,
             width,
             height,
-            rx: value < 0 ? Math.min(width, height) / 2 : 1,
+            rx: value < 0 ? round / 2 : 1,
             class: `cell${value === -Infinity ? " masked" : ""}${name === "R" ? " map" : ""}`,
             style: `fill:color-mix(in srgb,${colour} ${isLeak ? 100 : Math.round(100 * share ** 0.8)}%,var(--none))`,
           });
@@ -662,19 +665,24 @@ function layer(stage, kept) {
         }
     }
     const { X, O, R } = blocks;
-    const asTrained = answers(given, openLayer(given, shown.ids, { numHeads: 2 }).O);
-    const told = answers(given, found.O);
     const beside = ({ x, y, w, ch }, t, isLeft) =>
       isLeft
         ? { x: x - 6, y: y + (t + 1) * ch - 2, "text-anchor": "end" }
         : { x: x + w + 8, y: y + (t + 1) * ch - 2 };
+    const label = (at, t) =>
+      draw(picture, "text", { ...at, class: "word", "data-word": t }, names[t]);
     draw(picture, "text", { ...beside(O, -1), class: "small" }, "word before · its noun");
     names.forEach((name, t) => {
-      draw(picture, "text", { ...beside(X, t, true), class: "word", "data-word": t }, name);
-      draw(picture, "text", { ...beside(R, t, true), class: "small" }, name);
+      label(beside(X, t, true), t);
+      draw(picture, "text", { ...beside(R, t), class: "small" }, name);
+      for (let h = 0; h < H && blocks.q0.ch > 9; h++)
+        for (const kind of H > 2 ? "q" : "qS") {
+          const { x, y, ch } = blocks[kind + h];
+          label(beside({ x: lanes[h].x + 46, y, ch }, t, true), owner(h, t));
+        }
       if (t >= words.length) return;
-      const texts = told.map((all, n) => (n || t ? all[t] : "–")); // the first has none before it
-      const isSame = texts.every((text, n) => text === "–" || text === asTrained[n][t]);
+      const texts = shown.told.map((all, n) => (n || t ? all[t] : "–")); // the first has none before it
+      const isSame = texts.every((text, n) => text === "–" || text === shown.right[n][t]);
       const kind = isSame ? "answer" : "answer wrong";
       const said = texts.join(" · ") + (isSame ? "" : " ✗");
       draw(picture, "text", { ...beside(O, t), class: kind }, said);
@@ -686,20 +694,14 @@ function layer(stage, kept) {
   const hue = (head) => (head === null ? "var(--fig-heat)" : `var(--fig-${HUES[head]})`);
 
   // Which head a cell belongs to, or null.
-  function headsOfCells() {
-    const { T, H, D, size } = shown;
-    const sizes = { T, D, size, forget: how.forget };
-    const own = new Map();
-    for (let h = 0; h < H; h++)
-      for (let i = 0; i < T; i++)
-        for (let d = 0; d < size; d++) own.set(cutFrom(h, i, d, sizes).join(), h);
-    return (name, r, c) => {
-      if ("QKV".includes(name)) return own.get(`${r},${c}`);
-      if (name === "J") return joinedFrom(r, c, sizes)[0];
-      if (name[0] === "W" && name !== "Wo") return how.forget.split ? null : Math.floor(c / size);
-      if (name === "Wo") return how.forget.join ? null : Math.floor(r / size);
-      return name.length > 1 ? Number(name.slice(1)) : null;
-    };
+  function headOf(name, r, c) {
+    const { T, D, size } = shown;
+    const { split, join } = how.forget;
+    if ("QKV".includes(name)) return Math.floor(split ? (r * D + c) / (T * size) : c / size);
+    if (name === "J") return joinedFrom(r, c, shown)[0];
+    if (name === "Wo") return join ? null : Math.floor(r / size);
+    if (name[0] === "W") return split ? null : Math.floor(c / size);
+    return name.length > 1 ? Number(name.slice(1)) : null;
   }
 
   // A letter after ^ stands above the line.
@@ -722,16 +724,12 @@ function layer(stage, kept) {
     lines.replaceChildren();
     CODE.forEach(([text, stages, flag, instead], n) => {
       const isOff = flag && off(flag);
-      const item = set(make("li", { tabIndex: n ? -1 : 0 }), {
-        role: "option",
-        "aria-selected": false,
-      });
+      const item = set(make("li", { tabIndex: n ? -1 : 0 }), { role: "option" });
       item.append(make(isOff ? "s" : "span", { textContent: text }));
-      if (isOff && instead) item.append(make("b", { textContent: `\n${instead}` }));
-      item.dataset.stages = stages;
-      item.addEventListener("pointerenter", () => look(n));
-      item.addEventListener("focus", () => item.matches(":focus-visible") && look(n));
-      item.addEventListener("click", () => look(n));
+      if (isOff && instead) item.append(make("b", { textContent: instead }));
+      item.dataset.stages = stages || "none";
+      item.onpointerenter = item.onclick = () => look(n);
+      item.onfocus = () => item.matches(":focus-visible") && look(n);
       lines.append(item);
     });
   }
@@ -741,9 +739,9 @@ function layer(stage, kept) {
     hovered = null;
     rest();
   }
-  lines.addEventListener("pointerleave", () => look(-1));
+  lines.onpointerleave = () => look(-1);
   lines.addEventListener("focusout", () => look(-1));
-  lines.addEventListener("keydown", (event) => {
+  lines.onkeydown = (event) => {
     const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     const all = [...lines.children];
     const next = by && all[all.indexOf(document.activeElement) + by];
@@ -752,47 +750,93 @@ function layer(stage, kept) {
     if (!next) return;
     all.forEach((one) => (one.tabIndex = one === next ? 0 : -1));
     next.focus();
-  });
+  };
 
   const all = (name) => {
     const { rows, columns } = shown.found[name];
-    return Array.from({ length: rows * columns }, (_, i) => [
-      name,
-      Math.floor(i / columns),
-      i % columns,
-    ]);
+    return times(rows * columns, (i) => [name, Math.floor(i / columns), i % columns]);
   };
   const rowOf = (name, r) => all(name).filter((cell) => cell[1] === r);
-  const perHead = (kind) => Array.from({ length: shown.H }, (_, h) => `${kind}${h}`);
-  const STAGES = {
-    X: () => [["X"], "The input: one row for each word, its vector plus that of its place."],
-    Q: () => [["Wq", "Q"], "Queries: what each word looks for."],
-    K: () => [["Wk", "K"], "Keys: what each word is found by."],
-    V: () => [["Wv", "V"], "Values: what each word hands over when it is found."],
-    split: () => [
-      ["q", "k", "v"].flatMap(perHead),
-      `The ${D} columns are cut into ${shown.H} heads of ${shown.size}: (T, ${D}) becomes (${shown.H}, T, ${shown.size}).`,
-    ],
-    dots: () => [perHead("D"), "Each query times each key, in each head by itself."],
-    root: () => [perHead("S"), `Divided by √D_head = √${shown.size}.`],
-    mask: () => [
-      perHead("S"),
-      "The mask: −∞ where a word may not look.",
-      ([name, r, c]) => shown.found[name].row(r)[c] === -Infinity,
-    ],
-    softmax: () => [
-      perHead("A"),
-      how.forget.axis
-        ? "Softmax over the wrong axis: each column adds up to 1."
-        : "Softmax: each row of scores becomes weights that add up to 1.",
-    ],
-    mix: () => [perHead("M"), "Mix: the values of all words, each times its weight."],
-    join: () => [
-      ["J"],
-      `The heads side by side again: (${shown.H}, T, ${shown.size}) becomes (T, ${D}).`,
-    ],
-    out: () => [["Wo", "O"], "W^O mixes what the heads have found."],
-  };
+  const perHead = (kind) => times(shown.H, (h) => `${kind}${h}`);
+  // The steps of one word: each with its cells, the lines of code, and a sentence that is true
+  // whatever is forgotten.
+  function steps(w) {
+    const { found, H, size, word, slot, owner, isCut, ids } = shown;
+    const { causal, padding, forget } = how;
+    const it = word(w);
+    const pick = (row, whole = /^$/) =>
+      Object.keys(found).flatMap((name) =>
+        whole.test(name) ? all(name) : row.test(name) ? rowOf(name, w) : [],
+      );
+    const held = listed(ids.map((_, r) => word(owner(0, r))));
+    const meant = listed(times(H, (h) => word(owner(h, w))));
+    const head = isCut
+      ? `Without the transpose head 0 is filled with ${held} in pieces, not with ${size} columns of every word. Row ${w}, meant for ${it}, is pieces of ${meant}.`
+      : H > 1
+        ? `A head is a share of the columns: head 0 takes the first ${size} of Q, K and V, for every word; head 1 the next ${size}.`
+        : "One head alone takes all columns.";
+
+    const root = forget.root ? "No root: nothing is divided." : `Divided by √D_head = √${size}.`;
+    const away = ids.map((_, s) => s).filter((s) => found.S0.row(w)[s] === -Infinity);
+    let mask = "No mask hides anything.";
+    if (causal || padding) mask = `The mask hides ${listed(away.map(word)) || "nothing"}.`;
+    if (away.length && isCut)
+      mask = `The mask goes by the number of a row and hides ${listed(away.map(String))}, whatever they hold.`;
+    if ((causal || padding) && forget.mask) mask = "The mask is forgotten: nothing is hidden.";
+
+    const looks = times(Math.min(H, 2), (h) => {
+      const weights = [...found[`A${h}`].row(w)];
+      if (forget.axis) return `in head ${h} to ${two(weights.reduce((a, b) => a + b))}`;
+      const best = Math.max(...weights);
+      const meaning = H === 2 && !isCut ? `, which looks for ${given.heads[h]},` : "";
+      return `head ${h}${meaning} reads most from ${slot(weights.indexOf(best), h)}: ${two(best)}`;
+    });
+    const softmax = forget.axis
+      ? `Softmax over the wrong axis: the weights of ${isCut ? `row ${w}` : it} add up ${looks.join(", ")}, not to 1.`
+      : `${looks.join("; ")}.`.replace("h", "H");
+
+    // The rows of heads that a joined row is filled from, and whose they are.
+    const from = times(H, (n) => joinedFrom(w, n * size, shown));
+    const owners = from.map(([h, r]) => owner(h, r));
+    const later = listed(owners.filter((t) => causal && t > w).map(word));
+    const isOwn = owners.every((t) => t === w);
+    const join =
+      isOwn && !isCut
+        ? `The heads stand side by side again: ${D} numbers, ${size} from each.`
+        : `The row of ${it} holds what ${isCut ? "pieces of " : ""}${listed(owners.map(word))} found${isOwn ? ", among the words of their head alone" : ""}.${later && ` The future leaks in from ${later}.`}`;
+
+    const read = shown.told.map((kinds, n) => {
+      const mark = kinds[w] === shown.right[n][w] ? "✓" : "✗";
+      return `${n ? "its noun" : "the word before"}: ${kinds[w]} ${mark}`;
+    });
+    const next = isBroken() || H === 1 ? "" : " Now forget the split’s transpose, and play again.";
+    return [
+      [pick(/^X/), "X", `${it} comes in as ${D} numbers: its word’s plus its place’s.`],
+      [pick(/^[XQ]/, /^Wq/), "Q", `The row of ${it}, times W^Q, is its query: what it looks for.`],
+      [
+        pick(/^$/, /^([XKV]|W[kv])/),
+        "K V",
+        "Every word gets a key, to be found by, and a value, to hand over.",
+      ],
+      [pick(/^q/, /^[kv]/), "split", head],
+      [
+        pick(/^[qD]/, /^k/),
+        "dots",
+        isCut
+          ? `In each head row ${w} meets every row: pieces of words meet pieces of words.`
+          : `In each head the query of ${it} meets every key: one number each.`,
+      ],
+      [pick(/^S/), "root mask", `${root} ${mask}`],
+      [pick(/^A/), "softmax", softmax],
+      [pick(/^[AM]/, /^v/), "mix", "Each head adds up its values, each times its weight."],
+      [[...from.flatMap(([h, r]) => rowOf(`M${h}`, r)), ...rowOf("J", w)], "join", join],
+      [
+        pick(/^[JO]/, /^Wo/),
+        "out",
+        `W^O makes of it the new row of ${it}. What can be read there: ${(w ? read : read.slice(1)).join(", ")}.${next}`,
+      ],
+    ];
+  }
 
   // Light up cells: those that a number is made of, itself, the lines of code.
   function show({ on = [], from = [], at = null, stages = [], links = [], kind = "" }) {
@@ -839,44 +883,51 @@ function layer(stage, kept) {
     sum.textContent = made;
   }
 
+  const isBroken = () => Object.values(how.forget).some(Boolean);
   // What is shown: the cell that is pointed at, a line of code, a step, or nothing.
   function rest() {
     chosen.selectedIndex = follow;
     for (const label of picture.querySelectorAll("[data-word]"))
       label.classList.toggle("followed", Number(label.dataset.word) === follow && step >= 0);
-    count.textContent = step < 0 ? "" : `${step + 1} of ${STEPS.length}`;
-    if (line >= 0) return showStages(CODE[line][1].split(" ").filter(Boolean));
+    count.textContent = step < 0 ? "" : `${step + 1} of ${COUNT}`;
+    if (CODE[line]?.[1]) return showStages(CODE[line][1].split(" "));
     const cell = hovered ?? pinned;
     if (cell) return showCell(cell);
     if (step >= 0) return showStep();
-    if (shown.leaks.length) return showReach(shown.leaks[0]);
+    const { leaks, word, H } = shown;
+    if (leaks.length) return showReach(leaks.find(([t]) => t === follow) ?? leaks[0]);
     show({});
-    const meaning = given.heads.map((text, h) => `head ${h} looks for ${text}`).join(", ");
+    const go = isStill ? "Step ahead" : "Press Play";
+    if (isBroken()) return say(`${go}: what becomes of ${word(follow)} now? Or point at a number.`);
     const trained =
-      shown.H === given.heads.length
-        ? `Two heads were trained: ${meaning}. Beside the output: what it tells of both.`
-        : `It was trained with two heads; with ${shown.H}, the same numbers look elsewhere.`;
+      H === given.heads.length
+        ? `Two heads were trained: ${given.heads.map((text, h) => `head ${h} looks for ${text}`).join(", ")}. Beside the output: what can be read from it of both.`
+        : `It was trained with two heads; with ${H}, the same numbers look elsewhere.`;
     const key = "Squares are positive, grey circles negative, pale is near zero.";
-    say(`Point at a number, and see what it is made of. ${key} ${trained}`);
+    say(`${go} to follow ${word(follow)}, or point at a number. ${trained} ${key}`);
   }
   function showStages(stages) {
-    if (!stages.length) return;
-    const found = stages.map((name) => STAGES[name]());
-    const on = found.flatMap(([names, , only]) => names.flatMap(all).filter(only ?? (() => true)));
-    show({ on, stages });
-    say(found.map(([, sentence]) => sentence).join(" "));
+    const told = steps(follow).filter(([, own]) =>
+      own.split(" ").some((one) => stages.includes(one)),
+    );
+    const isLit = ([name, r, c]) =>
+      stages.some((one) => MADE[one].test(name)) &&
+      (stages[0] !== "mask" || shown.found[name].row(r)[c] === -Infinity);
+    show({ on: Object.keys(shown.found).flatMap(all).filter(isLit), stages });
+    say(told.map(([, , sentence]) => sentence).join(" "));
   }
   function showCell(at) {
     const [name, r, c] = at;
     if (name === "R") return showReach([r, c], at);
     const { groups, sum: made, says: sentence, isMasked } = makeOf(at, shown);
-    const stages = isMasked ? ["mask"] : [stageOf(name)];
+    const stages = isMasked
+      ? ["mask"]
+      : [Object.keys(MADE).find((stage) => MADE[stage].test(name))];
     if (stages[0] === "split") stages.push(name[0].toUpperCase());
     if (stages[0] === "join") stages.push("out");
     show({ from: groups.flat(), at, stages, links: groups.map((group) => [group, [at]]) });
-    const value = shown.found[name].row(r)[c];
-    const is = value === -Infinity ? "" : two(value);
-    say(sentence, made ? `${[is, made].filter(Boolean).join(" = ")}` : is);
+    const is = isMasked ? "" : two(shown.found[name].row(r)[c]);
+    say(sentence, [is, made].filter(Boolean).join(" = "));
   }
 
   // How a word reaches an output: what it changes of all that the output is made of.
@@ -894,9 +945,6 @@ function layer(stage, kept) {
     rowOf("O", t).forEach(visit);
     const isLater = s > t && how.causal;
     const kind = isLater ? "path" : "";
-    const most = Math.max(
-      ...rowOf("O", t).map(([, , c]) => Math.abs(changed[s].O.row(t)[c] - found.O.row(t)[c])),
-    );
     const links = path.length ? [[rowOf("X", s), rowOf("O", t)]] : [];
     show({
       from: path,
@@ -905,125 +953,41 @@ function layer(stage, kept) {
       kind,
       stages:
         isLater && path.length
-          ? [
-              "mask",
-              ...["split", "join"].filter((name) => how.forget[name]),
-              ...(how.forget.axis ? ["softmax"] : []),
-            ]
+          ? ["mask", ...["split", "join", "axis"].filter((name) => how.forget[name])]
           : [],
     });
     if (!path.length)
       return say(`Change ${word(s)}: the output of ${word(t)} stays exactly as it is.`);
-    const leak = how.forget.mask
-      ? "the mask is forgotten, and nothing keeps the future out."
-      : "the mask is there, and the future leaks in all the same.";
-    const tail = isLater ? ` It comes later: ${leak}` : "";
+    const leak = how.forget.mask ? "is forgotten." : "is there all the same.";
+    const tail = isLater ? ` It comes later, and the mask ${leak}` : "";
     say(
-      `Change ${word(s)}, and the output of ${word(t)} changes by up to ${two(most)}: these are the numbers in between.${tail}`,
+      `Change ${word(s)}, and the output of ${word(t)} changes: these are the numbers in between.${tail}`,
     );
   }
 
-  // Play: a dozen steps of one word.
-  const STEPS = [
-    (w) => [
-      rowOf("X", w),
-      "X",
-      `${shown.word(w)} comes in as ${D} numbers: its word’s and its place’s, added.`,
-    ],
-    (w) => [
-      [...rowOf("X", w), ...all("Wq"), ...rowOf("Q", w)],
-      "Q",
-      `Its row times W^Q is its query: what it looks for.`,
-    ],
-    () => [
-      [...all("X"), ...all("Wk"), ...all("Wv"), ...all("K"), ...all("V")],
-      "K V",
-      `Every word, and this one too, gets a key to be found by and a value to hand over.`,
-    ],
-    (w) => [
-      ["q", "k", "v"]
-        .flatMap(perHead)
-        .flatMap((name) => (name[0] === "q" ? rowOf(name, w) : all(name))),
-      "split",
-      STAGES.split()[1],
-    ],
-    (w) => [
-      perHead("D").flatMap((name) => rowOf(name, w)),
-      "dots",
-      `In each head its query meets every key: one number for each word.`,
-    ],
-    (w) => [
-      perHead("S").flatMap((name) => rowOf(name, w)),
-      how.forget.root ? "" : "root",
-      how.forget.root
-        ? "The root is forgotten: the scores stay as large as they are."
-        : `Divided by √${shown.size} they become scores, of a size that does not grow with the head.`,
-    ],
-    (w) => [perHead("S").flatMap((name) => rowOf(name, w)), "mask", hidden(w)],
-    (w) => [perHead("A").flatMap((name) => rowOf(name, w)), "softmax", looks(w)],
-    (w) => [
-      [
-        ...perHead("A").flatMap((name) => rowOf(name, w)),
-        ...perHead("v").flatMap(all),
-        ...perHead("M").flatMap((name) => rowOf(name, w)),
-      ],
-      "mix",
-      `Each head mixes the values by these weights: ${shown.size} numbers from each.`,
-    ],
-    (w) => [
-      [...perHead("M").flatMap((name) => rowOf(name, w)), ...rowOf("J", w)],
-      "join",
-      how.forget.join
-        ? "Without the transpose its row is filled with pieces of other words."
-        : `The pieces stand side by side again: ${D} numbers.`,
-    ],
-    (w) => [
-      [...rowOf("J", w), ...all("Wo"), ...rowOf("O", w)],
-      "out",
-      `W^O mixes the heads: the new row of ${shown.word(w)}, which now knows of the words it looked at.`,
-    ],
-    (w) => [rowOf("O", w), "", read2(w)],
-  ];
-  const hidden = (w) => {
-    const count = [...shown.found.S0.row(w)].filter((score) => score === -Infinity).length;
-    if (how.forget.mask && (how.causal || how.padding))
-      return "The mask is forgotten: nothing is hidden.";
-    if (!count)
-      return `No mask hides anything from ${shown.word(w)}${how.causal ? "" : ": it may look at every word"}.`;
-    return `The mask hides ${count} of them: −∞, which becomes a weight of 0.`;
-  };
-  const looks = (w) => {
-    const told = perHead("A")
-      .slice(0, 2)
-      .map((name, h) => {
-        const weights = [...shown.found[name].row(w)];
-        const best = weights.indexOf(Math.max(...weights));
-        return `head ${h} looks most at ${shown.slot(best)}, ${two(weights[best])}`;
-      });
-    return `Softmax makes weights of the scores: ${told.join("; ")}.`;
-  };
-  const read2 = (w) => {
-    const [before, noun] = answers(given, shown.found.O).map((kinds) => kinds[w]);
-    const of = w ? `the word before is of the kind “${before}”, and ` : "";
-    return `From this row two linear maps read what it has seen: ${of}its noun is of the kind “${noun}”.`;
-  };
+  // Play.
   function showStep() {
-    const [on, stages, sentence] = STEPS[step](follow);
+    const [on, stages, sentence] = steps(follow)[step];
     show({ on, stages: stages.split(" ") });
     say(sentence);
   }
   function go(to) {
     [pinned, hovered, line] = [null, null, -1];
-    step = clamp(to, 0, STEPS.length - 1);
+    step = clamp(to, 0, COUNT - 1);
     rest();
+    // On a phone the steps lead down the page, under their sentence.
+    const [{ bottom: top }, { bottom }] = [panel, lit.at(-1)].map((e) => e.getBoundingClientRect());
+    const by = bottom > innerHeight ? bottom - innerHeight + 60 : Math.min(0, bottom - 90 - top);
+    if (isNarrow && top > 0 && top < innerHeight)
+      scrollBy({ top: by, behavior: isStill ? "auto" : "smooth" });
   }
   function start() {
-    go(step === STEPS.length - 1 ? 0 : step + 1);
+    go(step === COUNT - 1 ? 0 : step + 1);
     play.textContent = "Pause";
     timer = setInterval(() => {
-      if (step === STEPS.length - 1 || !picture.isConnected) stop();
-      else go(step + 1);
-    }, 4000);
+      if (picture.isConnected) go(step + 1);
+      if (step === COUNT - 1 || !picture.isConnected) stop();
+    }, 3500);
   }
   function stop() {
     clearInterval(timer);
@@ -1035,33 +999,32 @@ function layer(stage, kept) {
   function cellAt(event) {
     const at = new DOMPoint(event.clientX, event.clientY);
     const { x, y } = at.matrixTransform(picture.getScreenCTM().inverse());
-    const slack = event.pointerType === "touch" ? 10 : 1;
+    const slack = event.pointerType === "touch" ? 10 : 4;
     let [best, least] = [null, slack];
-    for (const { name, x: left, y: top, cw, ch, w, h, rows, columns } of Object.values(
-      parts.blocks,
-    )) {
-      const far = Math.max(left - x, x - left - w, top - y, y - top - h, 0);
+    for (const one of Object.values(parts.blocks)) {
+      const far = Math.max(one.x - x, x - one.x - one.w, one.y - y, y - one.y - one.h, 0);
       if (far >= least) continue;
-      const [r, c] = [Math.floor((y - top) / ch), Math.floor((x - left) / cw)];
-      [best, least] = [[name, clamp(r, 0, rows - 1), clamp(c, 0, columns - 1)], far || -1];
+      const [r, c] = [Math.floor((y - one.y) / one.ch), Math.floor((x - one.x) / one.cw)];
+      const cell = [one.name, clamp(r, 0, one.rows - 1), clamp(c, 0, one.columns - 1)];
+      [best, least] = [cell, far || -1];
     }
     return best;
   }
-  picture.addEventListener("pointermove", (event) => {
+  picture.onpointermove = (event) => {
     if (timer) return;
     const cell = cellAt(event);
     if (String(cell) === String(hovered)) return;
     if (event.pointerType === "touch") pinned = cell ?? pinned;
     else hovered = cell;
     rest();
-  });
-  picture.addEventListener("pointerleave", () => {
+  };
+  picture.onpointerleave = () => {
     hovered = null;
     if (!timer) rest();
-  });
+  };
   let before = null; // what was kept before a finger or the mouse came down
-  picture.addEventListener("pointerdown", () => (before = String(pinned)));
-  picture.addEventListener("click", (event) => {
+  picture.onpointerdown = () => (before = String(pinned));
+  picture.onclick = (event) => {
     stop();
     const label = event.target.closest("[data-word]");
     if (label && Number(label.dataset.word) < words.length)
@@ -1070,16 +1033,15 @@ function layer(stage, kept) {
     pinned = String(cell) === before ? null : cell;
     [step, hovered] = [-1, null];
     rest();
-  });
-  picture.addEventListener("focus", () => {
+  };
+  picture.onfocus = () => {
     if (pinned || !picture.matches(":focus-visible")) return;
     pinned = ["X", 0, 0];
     rest();
-  });
-  picture.addEventListener("keydown", (event) => {
-    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[
-      event.key
-    ];
+  };
+  picture.onkeydown = (event) => {
+    const ways = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    const by = ways[event.key];
     if (event.key === "Escape") {
       [pinned, step] = [null, -1];
       return rest();
@@ -1090,7 +1052,7 @@ function layer(stage, kept) {
     [step, hovered] = [-1, null];
     pinned = next(pinned ?? ["X", 0, 0], by);
     rest();
-  });
+  };
   // The next cell in a direction: of the same matrix, or of the nearest one there.
   function next([name, r, c], [down, right]) {
     const { x, y, cw, ch, rows, columns } = parts.blocks[name];
@@ -1115,11 +1077,11 @@ function layer(stage, kept) {
     if (!numbers.open) return;
     const name = which.value;
     const { columns, rows } = shown.found[name];
-    const isOfKeys = "DSAR".includes(name[0]) && !how.forget.split;
-    const heads = Array.from({ length: columns }, (_, c) => (isOfKeys ? shown.names[c] : `${c}`));
+    const isOfKeys = name === "R" || ("DSA".includes(name[0]) && !shown.isCut);
+    const heads = times(columns, (c) => (isOfKeys ? shown.names[c] : `${c}`));
     const { whole, body } = table(called(name), ["", ...heads]);
     for (let r = 0; r < rows; r++) {
-      const isWord = name[0] !== "W" && !(how.forget.split && /\d/.test(name));
+      const isWord = name[0] !== "W" && !(shown.isCut && /\d/.test(name));
       const head = make("th", { scope: "row", textContent: isWord ? shown.names[r] : `${r}` });
       const cells = [...shown.found[name].row(r)].map((value) =>
         make("td", { textContent: value === -Infinity ? "−∞" : two(value) }),
@@ -1131,7 +1093,7 @@ function layer(stage, kept) {
 
   field.value = given.sentences[0];
   isNarrow = innerWidth < 700;
-  renew();
+  meet();
   new ResizeObserver(([{ contentRect }]) => {
     if (!contentRect.width || isNarrow === contentRect.width < 640) return;
     isNarrow = !isNarrow;

@@ -187,24 +187,66 @@ def test_a_finger_picks_a_cell_and_what_is_said_does_not_cover_it(open_file, fil
     assert panel["y"] + panel["height"] <= at["y"] < 900
 
 
+def played(page):
+    """What the steps say, each once."""
+    page.get_by_role("button", name="Step ahead").click()
+    steps = [say(page)]
+    while page.keyboard.press("ArrowRight") or say(page) != steps[-1]:
+        steps.append(say(page))
+    return steps
+
+
+def test_play_follows_a_word_whose_heads_read_two_others(page):
+    for sentence in SENTENCES:
+        page.locator("input").fill(sentence)
+        follow = page.locator(".plays select").evaluate("e => e.selectedIndex")
+        made, words = opened(sentence.split(), 2, False, ()), sentence.split()
+        best = [made[f"A{h}"][follow].argmax().item() for h in range(2)]
+        assert len({follow, *best}) == 3
+        reads = played(page)[6]
+        assert all(f"reads most from “{words[s]}”" in reads for s in best)
+
+
+@pytest.mark.parametrize("forget", [("split",), ("join",), ("split", "join"), ("axis", "root")])
+def test_each_step_is_true_when_something_is_forgotten(page, forget):
+    page.get_by_role("button", name="causal").click()
+    for name in forget:
+        page.locator(".forget button").nth(FORGET.index(name)).click()
+    steps = played(page)  # of "hungry", in row 1
+    pieces = "Row 1, meant for “hungry”, is pieces of “the” and “chased”."
+    assert steps[3].endswith(pieces) == ("split" in forget)
+    assert ("meets every key" in steps[4]) == ("split" not in forget)
+    assert ("hides “cat”, “chased”, “a” and “mouse”" in steps[5]) == ("split" not in forget)
+    assert ("Divided" in steps[5]) == ("root" not in forget)
+    sums = [opened(WORDS, 2, True, forget)[f"A{h}"][1].sum().item() for h in range(2)]
+    assert sums == pytest.approx(numbers(steps[6]) if "axis" in forget else [1, 1], abs=0.0051)
+    assert (
+        steps[8].split("found")[-1]
+        == {
+            ("split",): ". The future leaks in from “chased”.",
+            ("join",): ". The future leaks in from “cat” and “chased”.",
+            ("split", "join"): ", among the words of their head alone.",
+            ("axis", "root"): "The heads stand side by side again: 8 numbers, 4 from each.",
+        }[forget]
+    )
+
+
 def test_play_goes_by_itself_only_where_that_is_wanted(open_file, file):
     page = open_file(file)
     assert not page.get_by_role("button", name="Play").is_visible()
-    page.get_by_role("button", name="Step ahead").click()
-    steps = [say(page)]
-    for _ in range(11):
-        page.keyboard.press("ArrowRight")
-        steps.append(say(page))
-    assert len(set(steps)) == 12
-    assert steps[-1].endswith("its noun is of the kind “animal”.")
+    steps = played(page)
+    assert len(steps) == 10
+    assert "its noun: animal ✓" in steps[-1]
+    marked = page.locator(".code .marked").all_inner_texts()
+    assert [line.strip().split("(")[0] for line in marked] == ["return self.out_proj"]
     page = open_file(file, motion="no-preference")
     page.clock.install()
     page.get_by_role("button", name="Play").click()
     page.clock.run_for(9000)
-    assert page.locator(".count").inner_text() == "3 of 12"
+    assert page.locator(".count").inner_text() == "3 of 10"
     page.get_by_role("button", name="Pause").click()
     page.clock.run_for(9000)
-    assert page.locator(".count").inner_text() == "3 of 12"
+    assert page.locator(".count").inner_text() == "3 of 10"
 
 
 def test_a_word_that_it_does_not_know_is_named(page):
