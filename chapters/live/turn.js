@@ -1,4 +1,5 @@
-// A query and a key on their clocks: what their product is when both move on.
+// A query and a key on their clocks: what their product is when both move on. What is said follows
+// the slider that was moved.
 function turn(stage, { query, key, places, furthest }) {
   const [q, k] = [Matrix.from([query]), Matrix.from([key])];
   const [D, half] = [query.length, query.length / 2];
@@ -11,32 +12,35 @@ function turn(stage, { query, key, places, furthest }) {
     "sinusoidal: places plus tokens": (t, j) => dot(added(q, t), added(k, j)),
   };
   const all = Array.from({ length: places + 1 }, (_, n) => furthest + n);
-  const pane = make("div");
+  const [pane, side] = [make("div"), make("div")];
   const at = { min: furthest, max: furthest + places, step: 1, say: String };
-  const where = slider(pane, "query at place", { ...at, value: furthest }, update);
+  const where = slider(pane, "query at place", { ...at, value: furthest }, () => update("query"));
   const sign = (n) => `${n > 0 ? "+" : n < 0 ? "−" : ""}${Math.abs(n)}`;
   const offset = slider(
     pane,
     "key, places from it",
     { min: -furthest, max: furthest, step: 1, value: 2, say: sign },
-    update,
+    () => update("key"),
   );
 
-  const told = set(make("p"), { role: "status" }); // beside the sliders, on a phone too
+  const told = set(make("p"), { role: "status", class: "told" }); // beside the sliders, on a phone too
   pane.append(told);
   const names = ["hand-q", "hand-k"];
-  const legend = make("p", { className: "legend" });
-  ["query", "key"].forEach((name, side) => {
+  const shown = Math.min(half, 2); // the other clocks hardly move
+  const legend = make("p", {
+    className: "legend",
+    textContent: `Rotary, ${shown} of its ${half} clocks: `,
+  });
+  ["query", "key"].forEach((name, n) => {
     const line = draw(legend, "svg", { viewBox: "0 0 24 8", "aria-hidden": true });
-    draw(line, "line", { x2: 24, y1: 4, y2: 4, class: names[side] });
+    draw(line, "line", { x2: 24, y1: 4, y2: 4, class: names[n] });
     legend.append(`${name} `);
   });
-  const shown = Math.min(half, 2); // the other clocks hardly move
   pane.append(legend);
   const wide = 320 / shown;
   const r = 58;
-  const label = "Clocks with a hand of the query and one of the key, turned by their places.";
-  const clocks = draw(pane, "svg", { viewBox: "0 0 320 144", role: "img", "aria-label": label });
+  const label = "Rotary: a hand of the query and one of the key, turned by their places.";
+  const clocks = draw(pane, "svg", { viewBox: "0 0 320 160", role: "img", "aria-label": label });
   const lengths = [query, key].flatMap((x) =>
     Array.from({ length: shown }, (_, i) => Math.hypot(x[i], x[i + half])),
   );
@@ -47,8 +51,14 @@ function turn(stage, { query, key, places, furthest }) {
     const pace = positionAngles(2, D).row(1)[i];
     const told = `${Number(pace.toPrecision(2))} radian a place`;
     draw(group, "text", { y: r + 18, "text-anchor": "middle" }, told);
+    const between = draw(group, "text", { y: r + 35, "text-anchor": "middle" });
     const arc = draw(group, "path", { class: "arc" });
-    return { group, arc, lines: names.map((name) => draw(group, "line", { class: name })) };
+    return {
+      group,
+      arc,
+      between,
+      lines: names.map((name) => draw(group, "line", { class: name })),
+    };
   });
   let last = 0;
   let turned = 0;
@@ -59,7 +69,7 @@ function turn(stage, { query, key, places, furthest }) {
     turned = clamp(turned, at.min, at.max);
     last = angle;
     where.value = Math.round(turned);
-    update();
+    update("query");
   });
 
   const lines = Object.values(products);
@@ -71,7 +81,7 @@ function turn(stage, { query, key, places, furthest }) {
   const across = (t) => 34 + (276 * (t - at.min)) / places;
   const up = (y) => 160 - (150 * (y - low)) / (high - low);
   const described = "The three products at every place of the query; the table has their numbers.";
-  const chart = draw(pane, "svg", { viewBox: "0 0 320 180", role: "img", "aria-label": described });
+  const chart = draw(side, "svg", { viewBox: "0 0 320 180", role: "img", "aria-label": described });
   draw(chart, "line", { x1: 34, x2: 310, y1: up(0), y2: up(0), class: "axis" });
   const marks = new Set([Math.ceil(low), 0, Math.floor(high)]);
   for (const y of [...marks].filter((y) => !y || Math.abs(y) > 0.1 * (high - low)))
@@ -90,9 +100,10 @@ function turn(stage, { query, key, places, furthest }) {
     body.append(make("tr", {}, head, here, range));
     return { here, range };
   });
-  stage.append(pane, make("div", {}, whole));
+  side.append(whole);
+  stage.append(pane, side);
 
-  function update() {
+  function update(moved) {
     const [t, n] = [where.value, offset.value];
     const now = lines.map((product) => product(t, t + n));
     lines.forEach((product, i) => {
@@ -106,16 +117,24 @@ function turn(stage, { query, key, places, furthest }) {
         most - least < 0.005 ? "the same" : `${two(least)} to ${two(most)}`;
     });
     const both = [rotary.rotate(q, t).data, rotary.rotate(k, t + n).data];
-    hands.forEach(({ arc, lines }, i) => {
+    hands.forEach(({ arc, between, lines }, i) => {
       const tips = both.map((data) => [data[i + half] / longest, -data[i] / longest]);
       tips.forEach(([x, y], side) => set(lines[side], { x2: r * x, y2: r * y }));
       const [from, to] = tips.map(([x, y]) => [x, y].map((one) => (20 * one) / Math.hypot(x, y)));
-      const isAfter = from[0] * to[1] > from[1] * to[0]; // clockwise
-      if (from.concat(to).every(Number.isFinite))
-        set(arc, { d: `M0 0L${from}A20 20 0 0 ${Number(isAfter)} ${to}Z` });
+      const apart = Math.atan2(from[0] * to[1] - from[1] * to[0], dot(from, to)); // clockwise
+      if (Number.isNaN(apart)) return;
+      set(arc, { d: `M0 0L${from}A20 20 0 0 ${Number(apart > 0)} ${to}Z` });
+      between.textContent = `${Math.round((Math.abs(apart) * 180) / Math.PI)}° apart`;
     });
     const [rotated, , sum] = now.map(two);
-    told.textContent = `Query at ${t}, key at ${t + n}: rotary ${rotated}, places added ${sum}.`;
+    const far = `${Math.abs(n)} place${Math.abs(n) > 1 ? "s" : ""}`;
+    const stands = n ? `${far} ${n < 0 ? "before" : "after"} the query` : "where the query stands";
+    const says = {
+      begin: `The key stands ${stands}. Rotary gives ${rotated}, places added to tokens ${sum}. Move the query: which of them stays?`,
+      query: `Query at ${t}, key at ${t + n}. Both hands turned alike: the angles stay, and rotary gives ${rotated}, as everywhere at this distance. Places added to tokens give ${sum} here; elsewhere, ${rows[2].range.textContent}.`,
+      key: `Now the key stands ${stands}: other angles, another product. Rotary gives ${rotated}, wherever the two stand: move the query.`,
+    };
+    told.textContent = says[moved];
   }
-  update();
+  update("begin");
 }
