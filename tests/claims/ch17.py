@@ -15,15 +15,11 @@ with says("The first model writes what stands where it points."):
     claim(contradict(model)["its place"], at_least=0.98)
 with says("The second mostly writes what stands *elsewhere*"):
     claim(contradict(other)["elsewhere"], at_least=0.7)
-with says("the dates that are longest when written"):
-    claim(max(map(len, english)) == max(len(text) for text in write(longest, "en")))
 with says(
-    "In each of eight runs at least 99.3 % of 1,000 new dates of 1900 to 2099 come out right;"
+    "In each of eight runs at least 99.3 % of 1,000 new dates of 1900 to 2099 come out right."
 ):
     claim(runs["right"].min(), at_least=0.993)
     claim(len(runs) == 8)
-with says("of the longest, 85 % in the worst run."):
-    claim(runs["longest"].min(), 0.845, 0.855)
 six = runs[~runs["seed"].isin([2, 6])]
 two = runs.set_index("seed").loc[[2, 6]]
 with says("its largest weight lies on at least 94 % of them, and the decoder writes what"):
@@ -36,7 +32,7 @@ with says("Seed 6 mostly writes what stands elsewhere, and seed 2 lies between")
     claim(two.loc[2, "elsewhere"], six["elsewhere"].max(), two.loc[6, "elsewhere"])
 with says(
     "Without the causal mask the loss is as low, and not one of 1,000 dates comes out right. "
-    "Nor in eight shorter runs."
+    "Eight shorter runs write none right either."
 ):
     claim(judge(cheat, test)["right"], at_most=0.0)
     claim(judge(cheat, test)["loss"] < judge(model, test)["loss"])
