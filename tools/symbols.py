@@ -5,40 +5,30 @@ r"""Which symbols a formula uses: ``x_t W^Q_h / \sqrt{D_{\text{head}}}`` has x, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from itertools import zip_longest
+from xml.etree import ElementTree
 
 from markdown_it import MarkdownIt
+from mdit_py_plugins.amsmath import amsmath_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-# What stands in a formula and is no symbol of the book: functions and signs that everybody knows.
-FUNCTIONS = frozenset(("Attention", "Concat", "GELU", "attention", "relu", "rowsum", "softmax"))
-KNOWN = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        big Big bigg Bigg bigl bigr Bigl Bigr left right middle quad qquad displaystyle hline
-        sqrt frac tfrac dfrac binom underbrace overbrace overline
-        sum prod int partial max min exp log ln sin cos tanh lim
-        cdot times odot circ pm le leq ge geq ne neq ll gg approx equiv propto sim in mid forall
-        to leftarrow rightarrow Rightarrow mapsto infty dots cdots ldots vdots ddots
-        lvert rvert lVert rVert vert Vert langle rangle lfloor rfloor lceil rceil
-        """,
-    )
+from tools.page.mathematics import as_mathml
+
+# What is written with letters and is no symbol of the book: functions, the number e, a transpose.
+KNOWN = (
+    "Attention Concat GELU attention relu rowsum softmax max min exp log ln sin cos tanh lim e 𝖳"
 )
-WORDS = frozenset(("text", "mathrm", "textbf", "textit", "texttt"))
-STYLES = frozenset(("mathbf", "mathcal", "mathbb", "mathsf", "mathit", "boldsymbol", "bm"))
-ACCENTS = frozenset(("bar", "tilde", "hat", "vec", "dot", "widetilde", "widehat"))
+SIGNS = {"msub": "_", "munder": "_", "msup": "^", "mover": "^", "msubsup": "_^", "munderover": "_^"}
 GRADIENT = "d…"  # the d of dX
-TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}_^A-Za-z]|\d[\d.]*|\S")
-MARKDOWN = MarkdownIt().enable("table").use(dollarmath_plugin)
+MARKDOWN = MarkdownIt().enable("table").use(dollarmath_plugin).use(amsmath_plugin)
 
 
 def formulas(text: str) -> Iterator[str]:
     """Give the formulas of a piece of Markdown, without the dollar signs; code has none."""
     for token in MARKDOWN.parse(text):
         for piece in (token, *(token.children or ())):
-            if piece.type.startswith("math_"):
+            if piece.type.startswith(("math_", "amsmath")):
                 yield piece.content.strip()
 
 
@@ -54,73 +44,34 @@ def read(latex: str) -> list[tuple[str, str]]:
     ----------
     latex : str, the formula without the dollar signs around it
     """
-    return _Reader(TOKEN.findall(latex)).found
+    return list(_symbols(ElementTree.fromstring(as_mathml(latex, block=False)), ""))
 
 
-class _Reader:
-    def __init__(self, tokens: list[str], within: str = "") -> None:
-        self.tokens, self.within, self.place = tokens, within, 0
-        self.found: list[tuple[str, str]] = []
-        while self.peek():
-            self.one()
-
-    def peek(self) -> str:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ""
-
-    def next(self) -> str:
-        token = self.peek()
-        self.place += 1
-        return token
-
-    def argument(self) -> list[str]:
-        """Give the tokens within the braces that come next, or the one thing that comes."""
-        token = self.next()
-        if token[1:] in WORDS | STYLES | ACCENTS:
-            return [token, "{", *self.argument(), "}"]
-        if token != "{":
-            return [token]
-        start, level = self.place, 1
-        while level and self.peek():
-            level += {"{": 1, "}": -1}.get(self.next(), 0)
-        return self.tokens[start : self.place - 1]
-
-    def one(self) -> None:
-        """Read one token, and what belongs to it."""
-        token = self.next()
-        command = token[1:] if token.startswith("\\") else ""
-        name = ""
-        if command in ("begin", "end"):
-            if "".join(self.argument()) == "array" and command == "begin":
-                self.argument()  # its columns
-        elif command in WORDS:
-            self.argument()
-        elif command == "operatorname":
-            name = "".join(self.argument())
-            name = "" if name in FUNCTIONS else name
-        elif command in STYLES | ACCENTS:
-            name = f"{command} {''.join(self.argument())}"
-            name = "" if name == "mathsf T" else name
-        elif command.isalpha():
-            name = "" if command in KNOWN else command
-        elif token == "d" and (self.peek().isupper() or self.peek()[1:] in ACCENTS):
-            name = GRADIENT
-        elif token.isalpha() and token != "e":
-            name = token
-        self.attach(name)
-
-    def attach(self, name: str) -> None:
-        """Add a symbol and what is below and above it; a word there is a part of the name."""
-        around = []
-        while self.peek() in ("_", "^", "'"):
-            sign = self.next()
-            inner = self.argument() if sign != "'" else []
-            names = re.sub(r"\\mathsf \{ T \}|\\mathsf T", "", " ".join(inner))
-            capital = next((one for one in names if one.isupper()), "")
-            if inner and inner[0][1:] in WORDS and inner.index("}") == len(inner) - 1:
-                name += sign + "".join(inner[2:-1]) if name else ""
+def _symbols(part: ElementTree.Element, within: str) -> Iterator[tuple[str, str]]:
+    kind, text = _kind(part), "".join(part.itertext())
+    if kind in ("mi", "mo") or (kind == "mover" and part.get("accent") and _kind(part[0]) == "mi"):
+        if text[:1].isalpha() and text not in KNOWN.split():
+            yield text, within
+    elif kind in SIGNS:
+        around: list[tuple[str, str]] = []
+        found = list(_symbols(part[0], within))
+        name = found[0][0] if len(found) == 1 and _kind(part[0]) in ("mi", "mo", "mover") else ""
+        for sign, mark in zip(SIGNS[kind], part[1:], strict=True):
+            inner = list(_symbols(mark, within + sign))
+            capital = next((symbol for symbol, _ in inner if symbol.isupper()), "")
+            if name and _kind(mark) == "mtext":  # a word is a part of the name
+                found = [(found[0][0] + sign + "".join(mark.itertext()), within)]
             elif name == "W" and sign == "^" and capital:
-                name += sign + capital
+                found = [(found[0][0] + sign + capital, within)]
             elif not (name == "b" and sign == "^" and capital):  # b^K: the bias of that projection
-                around += _Reader(inner, self.within + sign).found
-        self.found += [(name, self.within)] if name else []
-        self.found += around
+                around += inner
+        yield from [*found, *around]
+    elif kind != "mtext":
+        for own, after in zip_longest(part, part[1:]):
+            before_capital = after is not None and "".join(after.itertext())[:1].isupper()
+            is_gradient = _kind(own) == "mi" and own.text == "d" and before_capital
+            yield from [(GRADIENT, within)] if is_gradient else _symbols(own, within)
+
+
+def _kind(part: ElementTree.Element) -> str:
+    return part.tag.rpartition("}")[2]

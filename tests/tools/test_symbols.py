@@ -12,17 +12,14 @@ READ = [
         ["W^Q", "h", "W^O", "h", "W^K", "h", "W^V"],
     ),
     (r"W^{\text{up}} + b^{\text{down}} + W_1 + b^K_h", ["W^up", "b^down", "W", "b", "h"]),
-    (r"x'_{t+1} D'^2 \tilde q_h \mathbf{x}", ["x", "t", "D", "tilde q", "h", "mathbf x"]),
-    (r"d\bar X + dA_{tj} + d", ["d…", "bar X", "d…", "A", "t", "j", "d"]),
+    (r"x'_{t+1} D'^2 \tilde q_h \mathbf{x}", ["x", "t", "D", "q˜", "h", "𝐱"]),
+    (r"d\bar X + dA_{tj} + d", ["d…", "X¯", "d…", "A", "t", "j", "d"]),
     (r"W_0^{\mathsf{T}} W_1^\mathsf{T} e / e^{-1}", ["W", "W"]),
     (r"e^{s_j - m} \text{bytes, stored} \text{loss}_i \log n", ["s", "j", "m", "i", "n"]),
     (r"\begin{array}{cc|cc} 1 & x \end{array} 10{,}000^{-2i/D}", ["x", "i", "D"]),
-    (r"[\operatorname{head}_0, \dots] \omega_i \ell", ["head", "omega", "i", "ell"]),
+    (r"[\operatorname{head}_0, \dots] \omega_i \ell", ["head", "ω", "i", "ℓ"]),
     (r"q_{D_\text{head}} + \underbrace{t}_{\text{cache}}", ["q", "D_head", "t"]),
     (r"\begin{cases} 0 & \text{if } t \\ -\infty & \text{else} \end{cases}", ["t"]),
-    *[(broken, []) for broken in (r"\frac{", "}", r"\text{", r"\operatorname", "_", "")],
-    ("x_{t", ["x"]),
-    ("x^", ["x"]),
 ]
 
 

@@ -6,29 +6,20 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from markdown_it import MarkdownIt
-from mdit_py_plugins.amsmath import amsmath_plugin
-from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinx.application import Sphinx
 
 from tools.page import mathematics
+from tools.symbols import formulas
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [*sorted((ROOT / "book").glob("*.md")), *sorted((ROOT / "notebooks").glob("*.ipynb"))]
-BLOCKS = ("math_block", "math_block_label", "amsmath")
-MARKDOWN = MarkdownIt().enable("table").use(dollarmath_plugin).use(amsmath_plugin)
 
 
-def formulas(page):
-    """The formulas of a page or a notebook, and whether each stands alone."""
+def texts(page):
+    """The Markdown of a page or a notebook."""
     text = page.read_text(encoding="utf-8")
-    if page.suffix == ".ipynb":
-        cells = json.loads(text)["cells"]
-        text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    for token in MARKDOWN.parse(text):
-        for part in [token, *(token.children or [])]:
-            if part.type in ("math_inline", *BLOCKS):
-                yield part.content, part.type in BLOCKS
+    cells = json.loads(text)["cells"] if page.suffix == ".ipynb" else []
+    return ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"] or [text]
 
 
 def in_font():
@@ -40,10 +31,13 @@ def in_font():
 
 
 def test_every_formula_is_set_in_signs_of_the_font():
-    known, every = set(in_font()), {found for page in PAGES for found in formulas(page)}
+    known, every = (
+        set(in_font()),
+        {f for page in PAGES for text in texts(page) for f in formulas(text)},
+    )
     assert len(every) > 270
-    for latex, block in every:
-        root = ElementTree.fromstring(mathematics.as_mathml(latex, block))
+    for latex in every:
+        root = ElementTree.fromstring(mathematics.as_mathml(latex, block="\n" in latex))
         text = "".join(root.itertext())
         assert text.strip()
         assert not re.search(r"[\\$&{}^_]", text.replace("{", "", latex.count(r"\begin{cases}")))
