@@ -20,3 +20,9 @@ def test_the_second_waits_for_the_first_and_says_so(tmp_path):
             assert "goes on after it" in second.stdout.readline()
             first.kill()
             assert second.communicate(timeout=60) == ("second\n", None)
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(monkeypatch):
+    monkeypatch.setattr(alone.os, "access", lambda *_: False)  # as on a read-only disk
+    with pytest.raises(SystemExit, match="cannot be written to: copy it"):
+        alone.main("Makefile", "true")
