@@ -17,7 +17,7 @@ FAST := not slow and not processes and not browser and not ebook and not colab
 PINS := requirements.txt constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf epub test test-all test-anywhere lint notebooks bench release train-writer serve constraints clean
+.PHONY: help book pdf epub test test-all test-anywhere lint notebooks bench release releasable train-writer serve constraints clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -59,8 +59,12 @@ bench: $(VENV)/.bench ## measure training, layers and writing: half an hour on t
 	$(BIN)/python -m benchmarks layers
 	$(BIN)/python -m benchmarks writing
 
-release: test-all ## commit and tag VERSION=1.0.0, once every test has passed
+release: releasable test-all ## commit and tag VERSION=1.0.0, once every test has passed
 	$(BIN)/python -m tools.release "$(VERSION)"
+
+# What is in a release's way is said before the tests.
+releasable: $(VENV)/.book
+	@$(BIN)/python -m tools.release "$(VERSION)" --ask
 
 train-writer: $(VENV)/.book ## train the model that writes: under forty minutes on two quiet cores
 	$(BIN)/python -m benchmarks writer

@@ -1,6 +1,6 @@
 """Release: write the new version wherever it is named, commit, and tag it.
 
-python -m tools.release 1.0.0
+python -m tools.release 1.0.0          with --ask only say what is in its way
 
 The version stands in ``pyproject.toml``, ``CITATION.cff`` and ``CHANGELOG.md``; what the notebooks
 fetch in Colab, and the badge that opens them there, come from its tag. `make release` runs all
@@ -39,7 +39,7 @@ NOTEBOOK = [
 ]
 
 
-def release(version: str, root: Path = ROOT) -> None:
+def release(version: str, root: Path = ROOT, *, ask: bool = False) -> None:
     """Commit and tag a version; where something is in its way, say so and change nothing."""
     texts = {name: (root / name).read_text(encoding="utf-8") for name in FILES}
     known = re.search(rf'(?m)^version = "({VERSION})"$', texts["pyproject.toml"])
@@ -53,6 +53,8 @@ def release(version: str, root: Path = ROOT) -> None:
         sys.exit("A release is made on main.")
     words = {"version": version, "today": date.today().isoformat()}
     changed = {name: _replaced(name, text, words) for name, text in texts.items()}
+    if ask:
+        return
     for name, text in changed.items():  # only once all of them can be
         with replacing(root / name) as half:
             half.write_text(text, encoding="utf-8")
@@ -82,4 +84,4 @@ def _git(root: Path, *command: str) -> str:
 
 
 if __name__ == "__main__":
-    release(sys.argv[1] if sys.argv[1:] else "")
+    release("".join(sys.argv[1:2]), ask="--ask" in sys.argv)

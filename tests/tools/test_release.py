@@ -40,6 +40,8 @@ def root(tmp_path, monkeypatch):
 
 
 def test_a_release_and_the_next_stand_everywhere_and_are_tagged(root):
+    release("7.0.0", root, ask=True)
+    assert not git(root, "status", "--porcelain")
     release("7.0.0", root)
     release("7.0.1", root)
     assert git(root, "tag").split() == ["v7.0.0", "v7.0.1"]
