@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 from lxml import etree
+from sphinx_external_toc.api import SiteMap
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from tools.ebook.page import Names, Page, read_page
+from tools.page import pace
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,9 @@ class Site:
         return tuple(page for part in self.parts for page in part.pages)
 
 
-def names_of_parts(toc: Path) -> list[tuple[str, list[str]]]:
-    """Give each part's title and the names of its pages, as _toc.yml has them."""
-    tree = parse_toc_yaml(toc)
-    found: list[tuple[str, list[str]]] = [("", [str(tree.root.docname)])]
-
-    def names(subtree: Any) -> list[str]:
-        found = []
-        for name in map(str, subtree.items):
-            found.append(name)
-            for below in tree[name].subtrees if name in tree else ():
-                found += names(below)
-        return found
-
-    found += [(subtree.caption or "", names(subtree)) for subtree in tree.root.subtrees]
-    return [(title, [name.removesuffix(".md") for name in group]) for title, group in found]
+def _with_those_below(name: str, toc: SiteMap) -> list[str]:
+    files = (file for tree in toc[name].subtrees for file in tree.files()) if name in toc else ()
+    return [name, *(each for file in files for each in _with_those_below(str(file), toc))]
 
 
 def read_site(root: Path, html: Path) -> Site:
@@ -60,7 +49,10 @@ def read_site(root: Path, html: Path) -> Site:
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
     address = config.get("html", {}).get("baseurl", "")
     language = config.get("sphinx", {}).get("config", {}).get("language", "en")
-    parts = names_of_parts(root / "_toc.yml")
+    toc = parse_toc_yaml(root / "_toc.yml")
+    parts = [("", [toc.root.docname.removesuffix(".md")])]
+    for title, pages in pace.parts(toc):
+        parts.append((title, [name for page in pages for name in _with_those_below(page, toc)]))
     names = Names(tuple(name for _, group in parts for name in group), address, html)
     return Site(
         title=config["title"],

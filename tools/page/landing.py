@@ -22,10 +22,12 @@ from sphinx.util.docutils import SphinxDirective
 
 from chapters.live.heads import live_heads
 from tools.page import findings, hero, pace
-from tools.page.pictures import picture
 
 logger = logging.getLogger(__name__)
 CHAPTER = re.compile(r"(A?\d+)\. (.+)")
+# A picture for each chapter of the path, by its file's name without the number, whose classes the
+# page colours: blue and orange (a and b) are head 0 and head 1. ``plain`` is for those without one.
+TILES = Path(__file__).with_name("tiles")
 
 
 class Shown(nodes.General, nodes.Element):
@@ -63,6 +65,13 @@ def _raw(html: str) -> nodes.raw:
 def short(question: str) -> str:
     """Give the first half of a double question, without its end."""
     return re.sub(r", .*\?$", "?", question)
+
+
+def picture(docname: str, name: str) -> str:
+    """Give the picture of a chapter as SVG with this id."""
+    file = TILES / f"{re.sub(r'^.*/(A?[0-9]+-)?', '', docname)}.svg"
+    text = (file if file.is_file() else TILES / "plain.svg").read_text(encoding="utf-8")
+    return "".join(text.replace("<svg ", f'<svg id="{name}" ', 1).splitlines())
 
 
 class Page:
