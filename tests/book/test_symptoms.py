@@ -1,4 +1,4 @@
-"""The page of symptoms: every answer's lines run by themselves, and hold."""
+"""The page of symptoms: every answer's lines run by themselves, and hold; those of the API too."""
 
 import ast
 import re
@@ -73,3 +73,9 @@ def test_the_lines_check_something_and_the_chapters_named_exist():
         assert not re.search(r"\btime\b|perf_counter|timeit", code), "a stopwatch decides nothing"
         for chapter in CHAPTER.findall(answer):
             assert (PAGE.parent / chapter).is_file(), chapter
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted(PAGE.parent.glob("api/*.md")), ids=lambda page: page.stem)
+def test_the_examples_of_a_page_of_the_reference_hold_one_after_the_other(page, offline):
+    run("".join(FENCE.findall(page.read_text("utf-8"))))
