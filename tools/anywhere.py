@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 RUNS = [  # Python, build of PyTorch, instructions for its kernels, threads, seed to explore from
@@ -38,29 +37,25 @@ OF_TORCH = re.compile(r"(torch|triton|nvidia-[\w-]+|cuda-[\w-]+)\s*==")
 
 
 def requirements(torch: str, project: str, constraints: str) -> tuple[list[str], list[str]]:
-    """Give what to install and its constraints, from the texts of the two files that say so."""
-    table = tomllib.loads(project)["project"]
-    extras = table["optional-dependencies"]
-    chosen = (extras[name] for name in ("dates", "news", "classifier", "writer", "models", "dev"))
-    wanted = [*table["dependencies"], *dict.fromkeys(line for lines in chosen for line in lines)]
-    wanted = [line for line in wanted if not line.startswith(table["name"])]
-    if torch == "newest":
-        return wanted, []
+    """Give which PyTorch to install, and constraints, from the texts of the files that say so."""
     pins = [line for line in constraints.splitlines() if line and not line.startswith("#")]
+    if torch == "newest":
+        return [], []
     if torch == "oldest":
-        (bound,) = (found[1] for line in wanted if (found := re.fullmatch(r"torch>=(.+)", line)))
-        return [*wanted, f"torch=={bound}"], [pin for pin in pins if not OF_TORCH.match(pin)]
+        (bound,) = re.findall(r'"torch>=(.+)"', project)
+        return [f"torch=={bound}"], [pin for pin in pins if not OF_TORCH.match(pin)]
     (pinned,) = (pin for pin in pins if pin.startswith("torch=="))
-    return [*wanted, pinned + ("+cpu" if torch == "cpu" else "")], pins
+    return [pinned + ("+cpu" if torch == "cpu" else "")], pins
 
 
 def environment(python: str, torch: str) -> Path | None:
     """Give the interpreter of an environment for the tests; None where there can be none."""
     folder = FOLDER / f"{python}-{torch.replace(' ', '-')}"
     interpreter, made_of = folder / "bin" / "python", folder / "made-of"
-    files = ((ROOT / name).read_text("utf-8") for name in ("pyproject.toml", "constraints.txt"))
-    wanted, pins = requirements(torch, *files)
-    if made_of.is_file() and made_of.read_text() == "\n".join([*wanted, *pins]):
+    project, *files = ((ROOT / n).read_text("utf-8") for n in ("pyproject.toml", "constraints.txt"))
+    wanted, pins = requirements(torch, project, *files)
+    recipe = "\n".join([project, *wanted, *pins])
+    if made_of.is_file() and made_of.read_text("utf-8") == recipe:
         return interpreter
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     installed = [f"python{python}", *map(str, pyenv.glob(f"{python}.*/bin/python"))]
@@ -70,9 +65,9 @@ def environment(python: str, torch: str) -> Path | None:
     subprocess.run([found, "-m", "venv", "--clear", str(folder)], check=True)
     (folder / "pins.txt").write_text("\n".join(pins))
     pip = [str(interpreter), "-m", "pip", "install", "-qq", "-c", str(folder / "pins.txt")]
-    if subprocess.run([*pip, *wanted], check=False).returncode:
+    if subprocess.run([*pip, *wanted, "-e", ".[dates,models,dev]"], cwd=ROOT).returncode:
         return None
-    made_of.write_text("\n".join([*wanted, *pins]))
+    made_of.write_text(recipe, "utf-8")
     return interpreter
 
 
