@@ -7,7 +7,6 @@ or taken from the folder in BOOK_HTML.
 import functools
 import http.server
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -15,18 +14,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+from tools.ebook.pdf import NoBrowser, find_browser
 
+ROOT = Path(__file__).resolve().parents[3]
+FLAGS = ("--disable-gpu", "--disable-quic", "--disable-sync")  # beside those of playwright
 STATIC = ROOT / "book" / "_static"
 PAGE = """<!doctype html><html lang="en" data-content_root="../"><meta charset="utf-8">
 <title>Saved</title><meta name="viewport" content="width=device-width">
@@ -44,14 +35,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def browser():
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(
-            "no browser found: install Chromium, or name one in the environment variable CHROMIUM"
-        )
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install -e .[dev]"
-    )
+    try:
+        path = find_browser()
+    except NoBrowser as lack:
+        pytest.skip(str(lack))
+    sync_api = pytest.importorskip("playwright.sync_api", reason="pip install -e .[dev]")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser

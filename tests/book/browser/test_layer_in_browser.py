@@ -41,12 +41,6 @@ def test_it_serves_everybody(serves_everybody, file):
     serves_everybody(file, use)
 
 
-def test_it_is_small(figure):
-    own = [f.stat().st_size for f in (ROOT / "chapters" / "live").glob("layer.*s*")]
-    assert len(own) == 3
-    assert sum(own) < 60_000
-
-
 @torch.no_grad()
 def opened(words, num_heads, causal, forget):
     """All matrices in torch, with what is forgotten left out as a learner would."""
