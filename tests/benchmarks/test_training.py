@@ -1,14 +1,12 @@
 """All ways to compute the classifier train alike, and what is reported is what happened."""
 
-import pandas as pd
 import pytest
 import torch
 from datasets import Dataset, DatasetDict
 
 from benchmarks import training
-from benchmarks.parts import compare_totals
 from benchmarks.training import Documents, compare_variants, load_documents, step_memory
-from benchmarks.variants import VARIANTS, build, build_optimizer, training_step
+from benchmarks.variants import VARIANTS, build
 from utils.measure import _COUNT_ANEW
 from utils.text import make_dataloader, train_tokenizer
 
@@ -47,18 +45,6 @@ def test_all_ways_but_the_floor_start_as_the_same_function():
     torch.testing.assert_close(models["bag"](ids[:, order]), models["bag"](ids))
 
 
-def test_in_double_precision_all_learn_the_same(documents):
-    found = {}
-    for name in ("row", "ours", "bag"):  # PyTorch's layer in a bearable time
-        model = documents.build(name, CPU).double()
-        optimizer = build_optimizer(model)
-        losses = [training_step(model, optimizer, *b) for each in documents.epochs for b in each]
-        found[name] = torch.stack(losses)
-    assert found["row"].unique().numel() == EPOCHS * STEPS
-    for losses in found.values():
-        torch.testing.assert_close(losses, found["row"], rtol=0, atol=1e-12)
-
-
 def test_the_tables_say_what_happened(documents):
     slow = dict.fromkeys(VARIANTS, EPOCHS) | {"loop": 2}
     tables = compare_variants(documents, slow, CPU, budget=0.0, memory=False)
@@ -79,18 +65,6 @@ def test_the_tables_say_what_happened(documents):
     assert ours["train_loss"].nunique() > 1, "nothing was trained"
     for name in ("torch", "fused", "row", "bag"):
         assert (ours["val_accuracy"] == by_epoch.loc[name, "val_accuracy"]).all()
-
-
-def test_ratios_of_totals_and_of_epochs():
-    taken = {"torch": [8.0, 6.0, 9.0], "ours": [1.0, 2.0, 1.0]}
-    taken["loop"] = [4.0, 6.0]  # of three epochs
-    rows = [(name, i, s) for name, all_s in taken.items() for i, s in enumerate([0, *all_s])]
-    epochs = pd.DataFrame(rows, columns=["variant", "epoch", "seconds"])
-    wholes = [("torch", 23.0), ("loop", 15.0), ("ours", 4.0)]
-    found = compare_totals(pd.DataFrame(wholes, columns=["variant", "seconds"]), epochs)
-    columns = ["speedup", "epoch_speedup", "epoch_speedup_low", "epoch_speedup_high"]
-    assert found.loc["ours", columns].tolist() == [23 / 4, 8.0, 3.0, 9.0]
-    assert found.loc["loop", columns].tolist() == [23 / 15, 1.5, 1.0, 2.0]
 
 
 def test_the_batches_are_those_of_the_chapter(monkeypatch):

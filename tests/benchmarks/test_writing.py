@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import pandas as pd
 import pytest
 import torch
 
@@ -74,12 +73,3 @@ def test_the_page_says_what_was_found():
         assert said in text
     assert "16 texts at once, generate 4,096" in figure.alt
     assert FLOOR not in figure.alt
-
-
-def test_the_committed_result_is_of_a_whole_run():
-    found, sizes = report.read("writing-cpu"), writing.Sizes()
-    settings = found["settings"]
-    assert (settings["prompt"], settings["new_tokens"]) == (sizes.prompt, sizes.new_tokens)
-    rows = pd.DataFrame(found["tables"]["writing"])
-    assert rows["batch"].unique().tolist() == list(sizes.batches)
-    assert set(rows["way"]) == {OURS, *CALLS, FLOOR}

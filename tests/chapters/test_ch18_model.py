@@ -1,4 +1,4 @@
-"""A language model looks at nothing to come, writes from a cache, and is a Llama."""
+"""A language model looks at nothing to come, and is a Llama."""
 
 import pytest
 import torch
@@ -6,7 +6,6 @@ from torch import nn
 
 from chapters.ch18_llama import to_llama
 from chapters.ch18_model import LanguageModel
-from chapters.ch18_sampling import write
 
 V, B, T = 37, 3, 12
 
@@ -75,12 +74,3 @@ def test_its_weights_are_a_llama():
     # Their norms and angles are float32 in every dtype.
     torch.testing.assert_close(logits, model(ids), rtol=1e-5, atol=1e-5)
     assert theirs.get_output_embeddings().weight is theirs.get_input_embeddings().weight
-
-
-def test_a_llama_writes_the_same_text():
-    model, ids = build(std=0.3), some_ids()
-    ours = torch.stack(list(write(model, ids, 20, temperature=None)), dim=1)
-    best = model(torch.cat([ids, ours], 1)).topk(2).values
-    assert (best[..., 0] - best[..., 1]).min() > 1e-4, "no token is as good as another"
-    theirs = to_llama(model).generate(ids, max_new_tokens=20, do_sample=False, use_cache=True)
-    assert torch.equal(theirs[:, T:], ours)

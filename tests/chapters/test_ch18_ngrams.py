@@ -46,16 +46,6 @@ def test_probabilities_are_those_of_the_definition(train, text):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_a_longer_look_back_costs_fewer_bits_where_there_is_something_to_see():
-    text = torch.tensor([0, 1, 0, 2] * 50)
-    model = NGramModel(text, 3, 4)
-    one, two, three = (model.bits_of(text, order) for order in (1, 2, 3))
-    assert one > two > three
-    assert model.bits_of(text) == three
-    guess = NGramModel(torch.tensor([3]), 1, 4).probabilities(torch.tensor([0, 3]))
-    assert guess.tolist() == [0.75 / 4, 0.25 + 0.75 / 4]
-
-
 def test_many_tokens_of_five_fit_and_more_do_not():
     NGramModel(torch.arange(50) % 4096, 5, 4096)
     for order, vocab_size in ((6, 2049), (0, 5)):

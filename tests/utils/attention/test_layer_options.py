@@ -92,27 +92,6 @@ def test_heads_that_share_keys_keep_their_shape_also_where_a_head_is_as_wide_as_
     torch.testing.assert_close(found, expected)
 
 
-@pytest.mark.slow
-def test_the_grouped_layer_with_rotations_is_llamas(make):
-    from transformers import LlamaConfig
-    from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
-
-    config = LlamaConfig(
-        hidden_size=D, num_attention_heads=4, num_key_value_heads=2, head_dim=6,
-        rope_parameters={"rope_type": "default", "rope_theta": 500.0}, attn_implementation="eager",
-    )  # fmt: skip
-    options = {"bias": False, "head_dim": 6, "num_kv_heads": 2}
-    options["positions"] = RotaryPositionalEncoding(6, 500.0)
-    layer, x = make(MultiHeadAttention, D, 4, **options, dtype=torch.float32), torch.randn(B, 9, D)
-    llama = LlamaAttention(config, 0).eval()
-    llama.load_state_dict({n.replace("out_", "o_"): x for n, x in layer.state_dict().items()})
-    angles = LlamaRotaryEmbedding(config)(x, torch.arange(9).expand(B, -1))
-    later = torch.full((1, 1, 9, 9), -torch.inf).triu(1)
-    expected = llama(x, position_embeddings=angles, attention_mask=later)
-    found = layer(x, x, x, is_causal=True, average_attn_weights=False)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
-
-
 def test_any_scale_is_the_standard_one_with_other_queries(way, need_weights, make, inputs, close):
     scaled, standard = make(way[0], scale=0.7), make(way[0])
     with torch.no_grad():
