@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -49,5 +48,4 @@ def times() -> tuple[pd.DataFrame, str]:
 def _title(path: Path) -> str:
     """Give the heading of a chapter."""
     first = json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"]
-    heading = re.match(r"# (.+)", "".join(first))
-    return heading[1].strip() if heading else path.stem
+    return "".join(first).partition("\n")[0].removeprefix("# ")

@@ -149,10 +149,6 @@ def compare_totals(variants: pd.DataFrame, epochs: pd.DataFrame) -> pd.DataFrame
 
     The two are not the same: a disturbed epoch counts in full in a total, and hardly in a median.
 
-    Parameters
-    ----------
-    variants, epochs : DataFrames, the tables of these names from ``compare_variants``
-
     Returns
     -------
     DataFrame with a row for each variant, by its name, and with ``speedup``, the seconds of the

@@ -76,15 +76,8 @@ def _three(layer: nn.Module, case: Case, mask: Tensor | None) -> Iterator[Peer]:
     for asked in kinds:
 
         def call(query: Tensor, x: Tensor, asked: str = asked) -> Answer:
-            return layer(
-                query,
-                x,
-                x,
-                need_weights=asked != "none",
-                average_attn_weights=asked == "mean",
-                attn_mask=mask,
-                is_causal=case.causal,
-            )
+            how = {"need_weights": asked != "none", "average_attn_weights": asked == "mean"}
+            return layer(query, x, x, attn_mask=mask, is_causal=case.causal, **how)
 
         yield Peer("", asked, call, layer)
 

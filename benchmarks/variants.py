@@ -99,20 +99,16 @@ class Variant(NamedTuple):
     change: Callable[[TextClassifier], nn.Module] = lambda model: model
 
 
+loop, reshaped = NaiveMultiHeadAttention.from_torch, MultiHeadAttention.from_torch
+fast = FastMultiHeadAttention.from_torch
 VARIANTS = {
     "torch": Variant("torch.nn, as the blog calls it", lambda mha: AllRows(mha, True)),
-    "loop": Variant(
-        "a loop over heads", lambda mha: AllRows(NaiveMultiHeadAttention.from_torch(mha), True)
-    ),
-    "reshaped": Variant("reshaped", lambda mha: AllRows(MultiHeadAttention.from_torch(mha), True)),
-    "fused": Variant(
-        "fused kernel", lambda mha: AllRows(MultiHeadAttention.from_torch(mha), False)
-    ),
+    "loop": Variant("a loop over heads", lambda mha: AllRows(loop(mha), True)),
+    "reshaped": Variant("reshaped", lambda mha: AllRows(reshaped(mha), True)),
+    "fused": Variant("fused kernel", lambda mha: AllRows(reshaped(mha), False)),
     "row": Variant("torch.nn, asked for one row", lambda mha: mha),
-    "ours": Variant("ours", FastMultiHeadAttention.from_torch),
-    "bag": Variant(
-        "ours, model as a bag of tokens", FastMultiHeadAttention.from_torch, BagOfTokens
-    ),
+    "ours": Variant("ours", fast),
+    "bag": Variant("ours, model as a bag of tokens", fast, BagOfTokens),
     "floor": Variant("no attention: mean of the tokens", lambda _: MeanOfTokens()),
 }
 

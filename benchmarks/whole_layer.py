@@ -40,9 +40,8 @@ KINDS = {  # of words; the first five are nouns
 }
 NOUNS = list(KINDS)[:5]
 WORDS = [word for words in KINDS.values() for word in words.split()]
-KIND = torch.tensor(
-    [n for n, w in enumerate(KINDS.values()) for _ in w.split()] + [0]
-)  # padding: 0
+# Of padding, the last, it is 0.
+KIND = torch.tensor([n for n, w in enumerate(KINDS.values()) for _ in w.split()] + [0])
 PRONOUNS = "he she i you we they".split()  # noqa: SIM905
 RESTS = "v vm vN vaN vpN vaaN vpaN cj cjm vNm".split()  # noqa: SIM905
 SURE = 0.8  # how much of its weight a head is to put on its word
