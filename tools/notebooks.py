@@ -7,7 +7,8 @@ python -m tools.notebooks execute [--all] [--elsewhere] [NAME ...]
     the machine or the text of an article. How long it took is noted, and the book's page of
     measurements, which says so, written anew. Where the claims alone have changed, the chapter is
     run for them, and its outputs stay as they are. With --elsewhere, on a machine whose times are
-    not those of the text, a claim about times that does not hold is reported and no more.
+    not those of the text, a claim about times that does not hold is reported and no more, and no
+    time is noted.
 
 python -m tools.notebooks check [NAME ...]
     Say what is wrong with the chapters as they are.
@@ -198,7 +199,8 @@ def execute_all(
             start = time.perf_counter()
             word = execute(path, elsewhere=elsewhere)
             seconds = time.perf_counter() - start
-            times.keep(path.stem, seconds)
+            if not elsewhere:
+                times.keep(path.stem, seconds)
             print(f"{seconds:.0f} s, data: {word}", flush=True)
     finally:
         page.write_page()

@@ -136,6 +136,8 @@ def test_the_time_of_a_chapter_is_kept_and_stands_on_the_page(monkeypatch, tmp_p
     monkeypatch.setattr(page, "PAGE", tmp_path / "measurements.md")
     monkeypatch.setattr(page, "PICTURES", tmp_path / "pictures")
     monkeypatch.setattr(notebooks, "execute", lambda path, **_: "none")
+    notebooks.main(["execute", "05", "--elsewhere"])
+    assert report.read("chapters") is None
     notebooks.main(["execute", "05"])
     found = report.read("chapters")["chapters"]
     assert list(found) == ["05-masks"]
