@@ -22,17 +22,9 @@ GONE_CLASSES = {
 }  # fmt: skip
 # Attributes of HTML 4, or of scripts, that XHTML does not know.
 OLD = (
-    "border",
-    "align",
-    "halign",
-    "valign",
-    "loading",
-    "tabindex",
-    "decoding",
-    "action",
-    "scoped",
+    "border", "align", "halign", "valign", "loading", "tabindex", "decoding", "action", "scoped",
     "width",
-)
+)  # fmt: skip
 # Code has the colours that ebook.css gives it; what has none needs no element.
 COLOURED = {
     "c", "c1", "ch", "cm", "k", "kn", "kc", "kd", "ow", "s1", "s2", "sa", "sb", "sd", "se", "si",
