@@ -42,7 +42,6 @@ with says(
     claim(ends.max(axis=None) - ends.min(axis=None), at_most=0.05)
     claim(later["all new, later"].max(), at_most=0.28)
 
-with says("in 13 of 16 runs; given the classifier, it guesses."):
-    claim((rest[parts[:2]] > 0.5).sum(axis=None) == 13)
-    claim(rest[parts[:2]].size == 16)
+with says("seven of eight new models find more than half of the passages in 300 steps"):
+    claim((rest[parts] > 0.5).sum().tolist() == [7, 6, 0])
     claim(rest["classifier"].max(), at_most=0.27)
