@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+import numpy as np
+from scipy import stats
 from transformers.models.gpt_oss import modeling_gpt_oss
 from transformers.models.qwen3 import modeling_qwen3
 from transformers.models.qwen3_next import modeling_qwen3_next
@@ -34,96 +36,94 @@ with says("as if one more key came with a value of zero"):
     like = SimpleNamespace(sinks=silenced.sink, num_key_value_groups=1, training=False)
     theirs, _ = modeling_gpt_oss.eager_attention_forward(like, q, k, v, added, 16**-0.5)
     claim((ours - theirs.transpose(1, 2)).abs().max(), at_most=1e-6)
-with (
-    says("The fold gives the same for all tokens at once, by solving a triangular system:"),
-    torch.no_grad(),
-):
+with says("and adds only what is missing."), torch.no_grad():
     delta, tokens = GatedDelta(D, 1), torch.randn(1, 9, D)
     how = {"need_weights": True, "is_causal": False}
     ours, _ = delta.attend(tokens, tokens, tokens, causal_mask(9, 9), **how)
-    q, k, v = (project(tokens)[0] for project in (delta.q_proj, delta.k_proj, delta.v_proj))
-    q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+    q, k, v = (project(tokens) for project in (delta.q_proj, delta.k_proj, delta.v_proj))
     keep, write = (delta.keep(tokens) + 4).sigmoid(), delta.write(tokens).sigmoid()
-    loop = gated_delta(q, k, v, keep.flatten(), write.flatten())
-    claim((ours[0] - F.rms_norm(loop, (D,))).abs().max(), at_most=1e-5)
-    qkv = (each.view(1, 9, 1, D) for each in (q, k, v))
+    qkv = (F.normalize(q, dim=-1), F.normalize(k, dim=-1), v)
+    qkv = (each.view(1, 9, 1, D) for each in qkv)
     theirs, _ = modeling_qwen3_next.torch_recurrent_gated_delta_rule(*qkv, keep.log(), write)
-    claim((loop - D**0.5 * theirs.view(9, D)).abs().max(), at_most=1e-5)
+    claim((ours - F.rms_norm(D**0.5 * theirs.view(1, 9, D), [D])).abs().max(), at_most=1e-4)
 
 # QK-norm.
-with says("The scores of the plain layer go into the thousands."):
-    claim(largest_score(train("plain", lr=0.1, seed=0, n=16), n=16), 1_000, 10_000)
+with says("the scores go into the thousands, and most answers are wrong."):
+    claim(largest_score(train("plain", lr=0.1, seed=0, n=16)), 1_000, 10_000)
 with says(
-    "At a rate of 0.1 the plain layer recalls less than a third of the values; with QK-norm, or with $W^Q$ and $W^K$ slowed, more than 0.99 (each of eight seeds)."
+    "At a rate of 0.1 the plain layer recalls less than a third of the values; with QK-norm, or with only $W^Q$ and $W^K$ slowed, more than 0.99 (eight seeds)."
 ):
     claim(of(rates[0.1], "plain", "recall").max(), at_most=1 / 3)
     claim(of(rates[0.1], "QK-norm", "recall").min(), at_least=0.99)
     claim(slow["recall"].min(), at_least=0.99)
-    claim(len(slow) == len(rest) == 8)
-with says("Slowing all else does not help, so it is $W^Q$ and $W^K$ that learn too fast."):
     claim(rest["recall"].max(), at_most=1 / 3)
-with says("the best, or close to it, for every layer but QK-norm."):
+    claim(len(slow) == len(rest) == 8)
+with says("From here on, the rate in these lessons is 0.03, the plain layer's best of four."):
     claim(min(rates, key=lambda lr: medians["plain", lr]) == 0.03)
-    claim(min(rates, key=lambda lr: medians["QK-norm", lr]) == 0.1)
+
 # The sink.
-with says("With a sink logit it is 0.13 instead of 0.71; an equal share of five tokens is 0.20."):
-    claim(of(silent, "plain", "first new").mean(), 0.66, 0.76)
-    claim(of(silent, "sink logit", "first new").mean(), 0.09, 0.18)
-with says("its rows sum to 0.35 for new keys, to 0.88 for shown (seed 0)."):
-    claim(sums["sums"][0], 0.30, 0.40)
-    claim(sums["sums"][1], 0.83, 0.93)
-with says("the first model, which always found its key, has 0.13 too."):
-    claim(of(silent, KNOWS, "first new").mean(), 0.10, 0.16)
+with says(
+    "Asked for a new key, the plain layer puts 0.71 of its weight on the first token; with a sink logit, 0.13 (means of eight seeds)."
+):
+    sinks = silent[silent["unknown"] == 0.5]
+    claim(of(sinks, "plain", "first, new").mean(), 0.66, 0.76)
+    claim(of(sinks, "sink logit", "first, new").mean(), 0.09, 0.18)
+with says("for a new key the weights sum to 0.29, for a shown one to 0.86."):
+    claim(of(sinks, "sink logit", "sum, new").mean(), 0.24, 0.34)
+    claim(of(sinks, "sink logit", "sum, shown").mean(), 0.83, 0.89)
+with says("The loss falls, too, from 0.011 to 0.006."):
+    losses_now = (of(sinks, kind, "loss") for kind in ("plain", "sink logit"))
+    claim((np.subtract(*losses_now) > 0).all())  # in each seed
+    claim(of(sinks, "plain", "loss").mean(), 0.009, 0.014)
+    claim(of(sinks, "sink logit", "loss").mean(), 0.0045, 0.0075)
+with says("and it gives the first token 0.13, too."):
+    claim(silent[silent["unknown"] == 0]["first, new"].mean(), 0.10, 0.16)
+
+with says("the first token gets 0.67, not 0.71 (difference −0.09 to 0.01)"):
+    gap = of(gated, "gate", "first, new") - of(sinks, "plain", "first, new")
+    claim(of(gated, "gate", "first, new").mean(), 0.62, 0.72)
+    low, high = stats.t.interval(0.95, 7, gap.mean(), stats.sem(gap))
+    claim(abs(low + 0.09) < 0.02 and abs(high - 0.01) < 0.02)
 
 # The state.
 with says(
-    "After 1,200 steps the gated delta rule recalls at least 0.96 of the last values with one head of 32, at most 0.88 with four of 8; a gated sum, at most 0.74."
+    "With a state of 256 numbers, one head with the gated delta rule recalls at least 0.92 of the last values; gated sums with 1,024, at most 0.78 (eight seeds)."
 ):
-    claim(again["delta, 1 × 32: 1,024"].min(), at_least=0.96)
-    claim(again["delta, 4 × 8: 256"].max(), at_most=0.88)
-    claim(again["sum, 1 × 32: 1,024"].max(), at_most=0.74)
-with says("one head of 16 keeps as few numbers as four of 8, and recalls more;"):
-    claim((again["delta, 1 × 16: 256"] - again["delta, 4 × 8: 256"]).min(), at_least=0.04)
-with says("four of 16 are as wide, and recall more again."):
-    gap = again["delta, 4 × 16: 1,024"] - again["delta, 1 × 16: 256"]
-    claim(gap.min(), at_least=0.005)
-with says("after 3,600 steps, 0.93 (one seed)."):
-    longer = kept(STATE, ["gated delta"], range(1), H=4, **{**TASK, "steps": 3600})
-    claim(longer["recall"].item(), 0.925, 0.94)
-with says("Without order one can do no better than a key's commonest value (0.46, dashed)."):
-    _, each, given = lesson(torch.Generator(), 16, B=10_000, again=True)[0]
-    same = (each[:, 17:].unsqueeze(2) == each[:, 1:17].unsqueeze(1)).float()
-    times = same @ F.one_hot(given[:, 1:17], 65).float()  # how often each value of the key came
-    claim((times.amax(dim=2) / same.sum(dim=2)).mean(), 0.45, 0.465)
-with says("Softmax attention recalls more than 0.99,"):
-    claim(again["softmax: 1,088"].min(), at_least=0.99)
-
-with says("What share of the last values will they recall?"):  # as `two_heads` has it
-    two = kept(STATE, ["gated delta"], range(3), H=2, **TASK)["recall"]
-    claim(two.min(), at_least=0.96)
-    claim(two.max(), at_most=0.995)
+    one_head = rows[rows["memory"].str.startswith("256 numbers: 1")]
+    claim(one_head["recall"].min(), at_least=0.92)
+    claim(rows[rows["layer"] == "gated sum"]["recall"].max(), at_most=0.78)
+    for kind in ("gated delta", "gated sum"):  # at its best of three rates, by 400 steps
+        short = {lr: kept(STATE, [kind], range(n), lr=lr, **{**TASK, "steps": 400, "H": 1}) for lr, n in ((0.01, 2), (0.03, 8), (0.1, 2))}  # fmt: skip
+        claim(max(short, key=lambda lr: short[lr]["recall"].mean()) == 0.03)
+with says("after 3,600 steps they recall 0.93, the sum 0.75 (one seed each)."):
+    longer = {**TASK, "steps": 3600}
+    claim(kept(STATE, ["gated delta"], range(1), H=4, **longer)["recall"].item(), 0.925, 0.94)
+    claim(kept(STATE, ["gated sum"], range(1), H=1, **longer)["recall"].item(), 0.72, 0.77)
+with says("Softmax attention with RoPE recalls more than 0.99,"):
+    claim(softmax.min(), at_least=0.99)
 
 # Text.
-with says("Each pattern has the best of three learning rates, 0.008, the highest tried."):
-    claim((rows["lr"] == 0.008).all())
-with says(
-    "At four times the training length the loss is 2.82 with RoPE in every layer, 1.48 with windows in three of four, and 1.42 with windows in all."
-):
-    claim(mean.loc["GGGG", "loss 512"], 2.81, 2.825)
-    claim(mean.loc["WWWG", "loss 512"], 1.475, 1.485)
-    claim(mean.loc["WWWW", "loss 512"], 1.415, 1.425)
-    claim((rows["layers"].value_counts() == 8).all())
-with says("In pieces of 128 these lie between 1.43 and 1.45."):
-    claim(mean.loc[["GGGG", "WWWG", "WWWW"], "loss 128"].min(), at_least=1.425)
-    claim(mean.loc[["GGGG", "WWWG", "WWWW"], "loss 128"].max(), at_most=1.455)
-with says("the loss falls from 2.82 to 1.43 (seed 0), as low as after training with them."):
-    plain = rows[(rows["layers"] == "GGGG") & (rows["seed"] == 0)]["loss 512"].item()
-    claim(plain, 2.805, 2.825)
-    claim(reread["loss"].item(), 1.42, 1.435)
-    claim(reread["loss"].item() - mean.loc["WWWW", "loss 512"], -0.02, 0.02)
-with says("One layer that looks further costs little, and least without positions (`WWWN`)."):
-    by_seed = rows.pivot(index="seed", columns="layers", values="loss 512")
-    claim((by_seed["WWWG"] - by_seed["WWWW"]).max(), at_most=0.12)
-    claim((by_seed["WWWG"] - by_seed["WWWN"]).min(), at_least=0.03)  # in each seed
-with says("RoPE on a quarter (`PPPP`) is not enough."):
-    claim((mean["loss 512"] - mean["loss 128"])["PPPP"], at_least=0.9)
+at = {n: texts.pivot(index="seed", columns="layers", values=f"loss {n}") for n in (128, 512)}
+with says("in three of four: a third of the cache, loss 0.02 less (0.01 to 0.03)"):
+    claim((3 * 16 + 128) / (4 * 128), 0.325, 0.345)
+    less = at[128]["GGGG"] - at[128]["WWWG"]
+    low, high = stats.t.interval(0.95, 7, less.mean(), stats.sem(less))
+    claim(less.mean(), 0.015, 0.025)
+    claim(abs(low - 0.01) < 0.005 and abs(high - 0.03) < 0.005)
+with says("on 512 bytes, loss 2.46, not 2.82: not enough"):
+    claim(at[512]["PPPP"].mean(), 2.455, 2.465)
+    claim((at[512] - at[128])["PPPP"].mean(), at_least=0.9)
+with says("beside windows, 1.43, not 1.48"):
+    claim(at[512]["WWWN"].mean(), 1.42, 1.435)
+    claim((at[512]["WWWG"] - at[512]["WWWN"]).min(), at_least=0.03)
+with says("the loss of 512 bytes is 2.82; with windows in three of four, 1.48."):
+    claim(at[512]["GGGG"].mean(), 2.81, 2.825)
+    claim(at[512]["WWWG"].mean(), 1.475, 1.485)
+with says("and its loss falls to 1.43 (one model)."):
+    claim(at[512]["GGGG"][0], at_least=2.8)
+    claim(reread, 1.42, 1.435)
+with says("The learning rate is the best of three, but also the highest,"):
+    tried = [{"layers": a, "lr": lr, "steps": 1500} for a in ["GGGG", "WWWG", "WWWN", "PPPP"] for lr in (0.002, 0.004, 0.008)]  # fmt: skip
+    chosen = run_all(on_text, tried, range(8), "results/14-text.csv", "text")
+    chosen = chosen.groupby(["layers", "lr"])["choice"].mean().unstack()
+    claim((chosen.idxmin(axis=1) == 0.008).all())
