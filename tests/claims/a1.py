@@ -25,7 +25,7 @@ with says("their outputs differ by less than $10^{-5}$"):
     claim(np.abs(in_jax(query, key, value, ~none[:, None]) - free).max(), at_most=1e-5)
     claim(np.abs(in_keras(query, value, key) - free).max(), at_most=1e-5)
 
-with says("`bias`; an error in `mask` | none: 0 blocks, −10⁹ and −∞ allow |"):
+with says("`bias`; an error in `mask` | not added: 0 blocks; 1, −10⁹ and −∞ allow |"):
     turned = in_keras(query, value, key, attention_mask=blocked)
     for low in (-1e9, -np.inf):
         to_add = np.where(blocked, low, 0).astype(np.float32)
@@ -61,7 +61,7 @@ with says("0 with `return_attention_scores` or `dropout`"):
     dropping.set_weights(keras_layer.get_weights())
     claim(not np.asarray(dropping(q, v, k, attention_mask=~empty))[0, 3].any())
 
-with says("| `key_mask` |"):
+with says("`key_mask`, allowed |"):
     kept = np.asarray([[True, True, False, False]])
     claim(not np.asarray(keras_layer(q, v, k, key_mask=kept))[0, :, 2:].any())
 

@@ -5,7 +5,7 @@ from tools.claims import claim, says
 with says("0.21 \\cdot 2 + 0.58 \\cdot 3 + 0.21 \\cdot 5 = 3.21"):
     claim(price, 3.205, 3.215)
 menu_keys = torch.tensor([tea, coffee, cake])
-with says("Warm is not, yet it is what puts coffee ahead of cake."):
+with says("Warm is not, yet at first it is what puts coffee ahead of cake."):
     without_warm = menu_keys[:, 1:] @ query[1:]
     claim(without_warm[1] == without_warm[2])
 with says("What is very sweet, and neither warm nor bitter, costs most: it is almost a cake."):
