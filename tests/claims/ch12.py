@@ -35,14 +35,6 @@ with says("No: MLA reads as much, but multiplies twice as often, and takes longe
         for name, d in dims.items()
     }
     claim(gain(in_turns(near, rounds=9, repeat=16), "MLA", "MQA"), at_least=1.2)
-with says("GQA takes longer than MQA with as many multiplications: it reads more", timed=True):
-    shared = {}  # a cache; the same, read by GQA's products; and GQA's four
-    for name, kv, n in (("one", 1, 1), ("one, in four", 1, 4), ("four", 4, 4)):
-        k, v = torch.randn(2, 1, kv, t, D_head).expand(2, 1, n, t, D_head)
-        shared[name] = partial(kernel, torch.randn(1, n, 16 // n, D_head), k, v)
-    by_products = in_turns(shared, rounds=9)
-    claim(gain(by_products, "one, in four", "one"), at_least=1.1)
-    claim(gain(by_products, "four", "one, in four"), at_least=1.1)
 with says("Sharing saves bytes, and time, but less time than bytes.", timed=True):
     for name in ("GQA", "MQA", "MLA"):
         saved_time, saved_bytes = gain(took, "MHA", name), reads["MHA"] / reads[name]
