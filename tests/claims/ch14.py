@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 from scipy import stats
 from transformers.models.gpt_oss import modeling_gpt_oss
 from transformers.models.qwen3 import modeling_qwen3
@@ -48,7 +47,7 @@ with says("and adds only what is missing."), torch.no_grad():
     claim((ours - F.rms_norm(D**0.5 * theirs.view(1, 9, D), [D])).abs().max(), at_most=1e-4)
 
 # QK-norm.
-with says("the scores go into the thousands, and most answers are wrong."):
+with says("The scores go into the thousands, and most answers are wrong."):
     claim(largest_score(train("plain", lr=0.1, seed=0, n=16)), 1_000, 10_000)
 with says(
     "At a rate of 0.1 the plain layer recalls less than a third of the values; with QK-norm, or with only $W^Q$ and $W^K$ slowed, more than 0.99 (eight seeds)."
@@ -58,6 +57,9 @@ with says(
     claim(slow["recall"].min(), at_least=0.99)
     claim(rest["recall"].max(), at_most=1 / 3)
     claim(len(slow) == len(rest) == 8)
+with says("Slowed as much, $W^Q$ keeps the size it began with."):
+    for model in (Model(KINDS["plain"](2)), train("plain", 0.1, seed=0, n=16, qk=0.03)):
+        claim(model.mhas[0].q_proj.weight.norm(), 5, 7)
 with says("From here on, the rate in these lessons is 0.03, the plain layer's best of four."):
     claim(min(rates, key=lambda lr: medians["plain", lr]) == 0.03)
 
@@ -71,19 +73,11 @@ with says(
 with says("for a new key the weights sum to 0.29, for a shown one to 0.86."):
     claim(of(sinks, "sink logit", "sum, new").mean(), 0.24, 0.34)
     claim(of(sinks, "sink logit", "sum, shown").mean(), 0.83, 0.89)
-with says("The loss falls, too, from 0.011 to 0.006."):
-    losses_now = (of(sinks, kind, "loss") for kind in ("plain", "sink logit"))
-    claim((np.subtract(*losses_now) > 0).all())  # in each seed
-    claim(of(sinks, "plain", "loss").mean(), 0.009, 0.014)
-    claim(of(sinks, "sink logit", "loss").mean(), 0.0045, 0.0075)
 with says("and it gives the first token 0.13, too."):
     claim(silent[silent["unknown"] == 0]["first, new"].mean(), 0.10, 0.16)
 
-with says("the first token gets 0.67, not 0.71 (difference −0.09 to 0.01)"):
-    gap = of(gated, "gate", "first, new") - of(sinks, "plain", "first, new")
-    claim(of(gated, "gate", "first, new").mean(), 0.62, 0.72)
-    low, high = stats.t.interval(0.95, 7, gap.mean(), stats.sem(gap))
-    claim(abs(low + 0.09) < 0.02 and abs(high - 0.01) < 0.02)
+with says("no lower loss: 0.015, plain 0.011"):
+    claim(of(gated, "gate", "loss").mean() > of(sinks, "plain", "loss").mean())
 
 # The state.
 with says(
@@ -95,35 +89,34 @@ with says(
     for kind in ("gated delta", "gated sum"):  # at its best of three rates, by 400 steps
         short = {lr: kept(STATE, [kind], range(n), lr=lr, **{**TASK, "steps": 400, "H": 1}) for lr, n in ((0.01, 2), (0.03, 8), (0.1, 2))}  # fmt: skip
         claim(max(short, key=lambda lr: short[lr]["recall"].mean()) == 0.03)
-with says("after 3,600 steps they recall 0.93, the sum 0.75 (one seed each)."):
-    longer = {**TASK, "steps": 3600}
-    claim(kept(STATE, ["gated delta"], range(1), H=4, **longer)["recall"].item(), 0.925, 0.94)
-    claim(kept(STATE, ["gated sum"], range(1), H=1, **longer)["recall"].item(), 0.72, 0.77)
+with says("and recall less than one head of 16: the width counts as well."):
+    four_heads = rows[rows["memory"].str.startswith("256 numbers: 4")]
+    claim(four_heads["recall"].max() < one_head["recall"].min())
 with says("Softmax attention with RoPE recalls more than 0.99,"):
     claim(softmax.min(), at_least=0.99)
 
 # Text.
 at = {n: texts.pivot(index="seed", columns="layers", values=f"loss {n}") for n in (128, 512)}
-with says("in three of four: a third of the cache, loss 0.02 less (0.01 to 0.03)"):
+with says("a third of the cache, loss 0.02 less on 128 bytes (0.01 to 0.03)"):
     claim((3 * 16 + 128) / (4 * 128), 0.325, 0.345)
     less = at[128]["GGGG"] - at[128]["WWWG"]
     low, high = stats.t.interval(0.95, 7, less.mean(), stats.sem(less))
     claim(less.mean(), 0.015, 0.025)
     claim(abs(low - 0.01) < 0.005 and abs(high - 0.03) < 0.005)
-with says("on 512 bytes, loss 2.46, not 2.82: not enough"):
+with says("on 512 bytes 2.46, not 2.82; not enough"):
     claim(at[512]["PPPP"].mean(), 2.455, 2.465)
     claim((at[512] - at[128])["PPPP"].mean(), at_least=0.9)
-with says("beside windows, 1.43, not 1.48"):
-    claim(at[512]["WWWN"].mean(), 1.42, 1.435)
-    claim((at[512]["WWWG"] - at[512]["WWWN"]).min(), at_least=0.03)
-with says("the loss of 512 bytes is 2.82; with windows in three of four, 1.48."):
+with says("`GGGN`: 2.79, not 2.82; `WWWN` 1.43, but `WWWW` has 1.42"):
+    for pattern, told in (("GGGN", 2.79), ("WWWN", 1.43), ("WWWW", 1.42)):
+        claim(at[512][pattern].mean(), told - 0.0051, told + 0.0051)
+with says("on 512 bytes it has a loss of 1.48, and `GGGG` 2.82."):
     claim(at[512]["GGGG"].mean(), 2.81, 2.825)
     claim(at[512]["WWWG"].mean(), 1.475, 1.485)
 with says("and its loss falls to 1.43 (one model)."):
     claim(at[512]["GGGG"][0], at_least=2.8)
     claim(reread, 1.42, 1.435)
-with says("The learning rate is the best of three, but also the highest,"):
-    tried = [{"layers": a, "lr": lr, "steps": 1500} for a in ["GGGG", "WWWG", "WWWN", "PPPP"] for lr in (0.002, 0.004, 0.008)]  # fmt: skip
+with says("The texts' learning rate is the best of three, but also the highest,"):
+    tried = [{"layers": a, "lr": lr, "steps": 1500} for a in patterns for lr in (0.002, 0.004, 0.008)]  # fmt: skip
     chosen = run_all(on_text, tried, range(8), "results/14-text.csv", "text")
     chosen = chosen.groupby(["layers", "lr"])["choice"].mean().unstack()
     claim((chosen.idxmin(axis=1) == 0.008).all())
