@@ -37,7 +37,7 @@ def looks_ahead() -> Cases:
         said = f"a decoder that {name} {'does' if ahead else 'does not'} look ahead"
         for seed in range(3):
             if ahead:
-                missed = f"{said} (beyond rounding); your function says False. Is the changed token surely another one?"
+                missed = f"{said} (beyond rounding); your function says False. Change every token, and to one that is surely another."
                 yield Case((_decoder(sees, V, seed), T, V), True, {missed: False}, alone=True, ask=say)
                 continue
             moved = f"{said}; your function says True. The output at the changed token may move: compare those before it."
