@@ -44,15 +44,15 @@ with says(
     claim(right["counter", "words"].mean(), 0.976, 0.988, on=NEWS)
     claim(ahead["counter", "words"][2], at_most=-0.001, on=NEWS)
     claim(right["counter, no IDF", "words"].mean(), 0.9655, 0.9665, on=NEWS)
-with says("So most of the counter's lead is IDF"):
+with says("Without IDF most of the counter's lead is gone."):
     lead_ = right["counter", "words"].mean() - right["counter, no IDF", "words"].mean()
     claim(lead_ / -ahead["counter", "words"][0], at_least=0.5, on=NEWS)
-with says("each of these intervals (Student's t, over runs and articles) includes zero."):
+with says("each of these intervals (95 %, Student's t, over runs and articles) includes zero."):
     for name_ in (("counter", "pieces"), ("mean", "pieces"), ("mean", "words")):
         claim(ahead[name_][1], at_most=0, on=NEWS)
         claim(ahead[name_][2], at_least=0, on=NEWS)
 with says("Positions, added as in chapter 6, make it worse here."):
-    claim(ahead["attention, positions", "pieces"][1], at_least=0, on=NEWS)
+    claim(ahead["attention, positions", "pieces"][1], at_least=0.001, on=NEWS)
 
 said = eight[["tech", "business", "sport", "entertainment", "politics"]]
 with says("four say tech, one of them 1.00 sure, and four entertainment, one 0.99 sure."):
@@ -84,15 +84,10 @@ with says("six look at the passage asked for, two look away from it."):
         claim(abs(again_ - looks["weight"][seed_]), at_most=0.02, on=NEWS)
     claim((looks["weight"] < 0.22).sum() == 2)
     claim((looks["weight"] > 0.3).sum() == 6)
-with says("The two that look away also find the least."):
-    away_ = looks["weight"] < 0.25
-    claim(looks["found"][away_].max() < looks["found"][~away_].min())
-with says("on more than nine pages in ten the passage asked for gets less than an even share."):
-    [(ids_, places_)] = test_pages
-    with torch.no_grad():
-        x_ = finders[0].embedding(ids_)
-        _, given_ = finders[0].mha(x_[:, :1], x_, x_)  # (N, 1, 81)
-    of_place_ = given_[:, 0, 1:].unflatten(1, (4, 20)).sum(dim=2)  # (N, 4)
-    low_ = of_place_.gather(1, places_.view(-1, 1))[:, 0] < 0.25
-    for topic_ in ids_[:, 0].unique():
-        claim(low_[ids_[:, 0] == topic_].double().mean(), at_least=0.9, on=NEWS)
+with says("Seed 0 names the blocked passage, whichever it is"), torch.no_grad():
+    for blocked in (places, (places + 2) % 4):
+        for seed_, low_, high_ in ((0, 0.95, 1), (1, 0, 0.1)):
+            hidden = ids.clone()
+            hidden[:, 1:].unflatten(1, (4, 20))[pages_of, blocked] = 0
+            named_ = finders[seed_](hidden).argmax(dim=1) == blocked
+            claim(named_.double().mean(), low_, high_, on=NEWS)

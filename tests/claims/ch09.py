@@ -8,7 +8,7 @@ with says("One head is worst, and too many are worse again."):
 with says("The parameters stay the same, 6,880."):
     sizes = {n: sum(p.numel() for p in Recall(16, *n).parameters()) for n in splits}
     claim(set(sizes.values()) == {6880})
-with says("a linear layer cannot take the mixture apart (chapter 3): 0.39 are right."):
+with says("a linear layer cannot read four values off it (chapter 3): 0.39 are right."):
     claim(mean[1, 16], 0.385, 0.395)
 with says("Four things to look up, and four heads do best."):
     claim(max(mean, key=mean.get) == (4, 4))

@@ -55,7 +55,7 @@ if same_texts:
         claim(table["alone"]["our model"], 1.665, 1.675)
     with says("Alone, the second counter needs 1.72, hardly more than our model."):
         claim(bits(every), 1.715, 1.725)
-    with says("Best are both together, with 1.22."):
+    with says("Together they do best, with 1.22."):
         claim(table.min().min(), 1.215, 1.225)
         claim(table["+ counts of all"]["our model"] == table.min().min())
     with says("with the same counts mixed in, our model is ahead by 0.10."):
