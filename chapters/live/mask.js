@@ -32,7 +32,7 @@ function mask(stage, { tokens, x, length }) {
   });
   button("invert", (one) => !one);
 
-  const grids = ["The mask you give", "The weights it makes"].map((caption) => {
+  const grids = ["The mask you give: click a cell", "The weights it makes"].map((caption) => {
     const { whole, body } = table(caption, ["", ...tokens]);
     const lines = tokens.map((token, t) => {
       const cells = tokens.map(() => make("td"));
@@ -84,18 +84,26 @@ function mask(stage, { tokens, x, length }) {
     const output = blocks()
       ? "The course's layer gives zeros for it, nn.MultiheadAttention by default nan."
       : "F.scaled_dot_product_attention gives zeros for it.";
-    const onPadding = tokens.slice(0, length).map((_, t) => {
-      const padding = [...weights.row(t)].slice(length);
-      return padding.reduce((sum, share) => sum + share, 0);
-    });
-    const most = Math.max(...onPadding);
+    // The words that read there, each with the share of its weight.
+    const readers = (begins, end) =>
+      tokens.slice(0, length).flatMap((token, t) => {
+        const share = weights.row(t).slice(begins(t), end).reduce((sum, one) => sum + one, 0);
+        return share > 0 ? `${token} ${two(share)}` : [];
+      });
+    const onPadding = readers(() => length, T);
+    const onFuture = readers((t) => t + 1, length);
     const said = [];
     if (empty.length)
       said.push(`Blocked everywhere: ${empty.join(", ")}. Such a row has no weights. ${output}`);
-    if (most > 0) said.push(`Padding is read: one word puts ${two(most)} of its weight on it.`);
+    if (onPadding.length)
+      said.push(`Padding is read. Share of the weight on it: ${onPadding.join(", ")}.`);
     if (!said.length)
       said.push(
         "Each row shares a weight of 1. The grey rows are padding: what they give is left out.",
+      );
+    if (onFuture.length)
+      said.push(
+        `The future is read, which a causal mask forbids. Share of the weight on later words: ${onFuture.join(", ")}.`,
       );
     told.textContent = said.join(" ");
   }
