@@ -232,7 +232,7 @@ function place(found, { T, D, H }, isNarrow) {
     }
     return w + 8;
   };
-  const reached = "which word reaches which output";
+  const reached = "word (column) reaches output (row)";
   if (isNarrow) {
     put("X", 130, 20, cw, ch, "X");
     const top = 56 + T * ch;
@@ -530,9 +530,14 @@ function layer(stage, kept) {
     if (how.causal)
       for (let t = 0; t < T; t++)
         for (let s = t + 1; s < T; s++) if (found.R.row(t)[s]) leaks.push([t, s]);
-    const [told, right] = [found, openLayer(given, ids, {})].map(({ O }) => answers(given, O));
+    const whole = openLayer(given, ids, {});
+    const [told, right] = [found, whole].map(({ O }) => answers(given, O));
+    // The words that miss their noun for no other reason than that a causal mask hides it.
+    const noun = words.map((_, t) => whole.A1.row(t).indexOf(Math.max(...whole.A1.row(t))));
+    const isRight = how.causal && H === given.heads.length && !isBroken();
+    const unseen = words.map((_, t) => isRight && noun[t] > t && told[1][t] !== right[1][t]);
     shown = { given, ids, names, how, found, changed, leaks, word, slot, owner, isCut, ...sizes };
-    Object.assign(shown, { told, right });
+    Object.assign(shown, { told, right, noun, unseen });
     follow = Math.min(follow, words.length - 1);
     if (pinned && !(found[pinned[0]]?.rows > pinned[1] && found[pinned[0]].columns > pinned[2]))
       pinned = null;
@@ -548,6 +553,13 @@ function layer(stage, kept) {
     chosen.selectedIndex = follow;
     const gone = Object.keys(FORGET).filter((name) => how.forget[name]);
     wrong.replaceChildren(...gone.map((name) => make("span", { textContent: whatIsWrong(name) })));
+    const missing = words.filter((_, t) => unseen[t]).map((one) => `“${one}”`);
+    if (missing.length)
+      wrong.append(
+        `The causal mask hides later words. The noun of ${listed(missing)} comes later: ✗ is no mistake there. `,
+      );
+    if (how.padding && !isBroken())
+      wrong.append("[PAD] fills the sentence up; the mask hides it from all words.");
     paint();
     code();
     tabulate();
@@ -809,6 +821,9 @@ function layer(stage, kept) {
       const mark = kinds[w] === shown.right[n][w] ? "✓" : "✗";
       return `${n ? "its noun" : "the word before"}: ${kinds[w]} ${mark}`;
     });
+    const why = shown.unseen[w]
+      ? ` That ✗ is no mistake: the mask hides its noun, ${word(shown.noun[w])}, which comes later.`
+      : "";
     const next = isBroken() || H === 1 ? "" : " Now forget the split’s transpose, and play again.";
     return [
       [pick(/^X/), "X", `${it} comes in as ${D} numbers: its word’s plus its place’s.`],
@@ -833,7 +848,7 @@ function layer(stage, kept) {
       [
         pick(/^[JO]/, /^Wo/),
         "out",
-        `W^O makes of it the new row of ${it}. What can be read there: ${(w ? read : read.slice(1)).join(", ")}.${next}`,
+        `W^O makes of it the new row of ${it}. What can be read there: ${(w ? read : read.slice(1)).join(", ")}.${why}${next}`,
       ],
     ];
   }
@@ -961,7 +976,7 @@ function layer(stage, kept) {
     const leak = how.forget.mask ? "is forgotten." : "is there all the same.";
     const tail = isLater ? ` It comes later, and the mask ${leak}` : "";
     say(
-      `Change ${word(s)}, and the output of ${word(t)} changes: these are the numbers in between.${tail}`,
+      `Change ${word(s)}, and the output of ${word(t)} changes: the numbers lit up carry the change.${tail}`,
     );
   }
 
