@@ -4,7 +4,8 @@
 
 const [BEGIN, END] = [1, 2]; // ids: 0 is padding, the characters follow
 const MOST = 40; // characters that are read, and tokens that are written
-const BEST = 6; // tokens that the table shows
+const BEST = 6; // tokens that the table shows at most
+const SHOWN = 0.005; // and how probable they are at least: less would read 0.00
 const PACE = 300; // milliseconds for a letter
 const NARROW = 340; // a picture is not narrower: then it shrinks
 // The dates that it has learnt: "Sunday, April 18, 1920".
@@ -140,11 +141,13 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
   const rows = Array.from({ length: BEST }, () => {
     const name = set(make("th"), { scope: "row" });
     const cell = make("td", { className: "bar" });
-    body.append(make("tr", {}, name, cell));
-    return { name, cell };
+    const row = make("tr", {}, name, cell);
+    body.append(row);
+    return { name, cell, row };
   });
   const told = set(make("p"), { role: "status" });
-  stage.append(make("div", {}, whole, told));
+  pane.append(told);
+  stage.append(make("div", {}, whole));
   const still = matchMedia("(prefers-reduced-motion: reduce)");
 
   let source = []; // ids, none if there is nothing to read
@@ -232,8 +235,9 @@ function dates(stage, { text, letters, head, characters, numHeads, state }) {
     const step = steps[at];
     const order = step ? [...step.chances.keys()] : [];
     order.sort((a, b) => step.chances[b] - step.chances[a]);
-    rows.forEach(({ name, cell }, n) => {
+    rows.forEach(({ name, cell, row }, n) => {
       const chance = step ? step.chances[order[n]] : 0;
+      row.style.visibility = n && chance < SHOWN ? "hidden" : ""; // its room stays: nothing jumps
       name.textContent = step ? signOf(order[n]) || "padding" : "–";
       cell.textContent = step ? two(chance) : "–";
       cell.style.setProperty("--share", chance);
