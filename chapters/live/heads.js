@@ -78,7 +78,7 @@ async function fetchHeads(version) {
 
 function heads(stage, given) {
   const start = make("button", { type: "button" });
-  start.textContent = `Point at words, type your own: fetch the heads, ${given.megabytes} MB`;
+  start.textContent = `To point at words and type your own, fetch the heads, ${given.megabytes} MB`;
   const told = set(make("p"), { role: "status" });
   stage.classList.add("waits");
   stage.append(make("div", { className: "buttons" }, start), told);
@@ -129,7 +129,8 @@ function compare(stage, reader, { pairs, heads, count }) {
   const behind = make("details", {}, make("summary", { textContent: "All weights, as tables" }));
   behind.append(tables);
   const pane = (side) => make("div", {}, side.field, side.heard, side.words);
-  const hint = "Point at a word, or go to it with Tab. It is framed below; the stronger another’s colour, the more weight it gets.";
+  const hint =
+    "Point at a word, here or in a coloured row, or go to it with Tab. It is framed below; the stronger another’s colour, the more weight it gets.";
   stage.append(offers, ...sides.map(pane), make("p", { textContent: hint }));
   heads.forEach(({ number, name, habit }, h) => {
     const title = make("p", { className: `title of-${h}` });
