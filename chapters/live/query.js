@@ -5,7 +5,9 @@ function query(stage, { names, dims, keys, values, start, scale, low, high, unit
   // Names that are numbers are told from numbers.
   const called = names.map((name) => (/^\d/.test(name) ? `key ${name}` : name));
   const pane = make("div");
-  const unseen = dims.slice(0, -2).map((name) => ` The picture does not show ${name}.`);
+  const unseen = dims
+    .slice(0, -2)
+    .map((name) => ` The picture does not show ${name}: the score in the table counts it.`);
   const hint = "Drag the blue point, or move its sliders.";
   pane.append(make("p", { textContent: hint + unseen.join("") }));
   const numbers = dims.map((name, i) =>
@@ -55,28 +57,34 @@ function query(stage, { names, dims, keys, values, start, scale, low, high, unit
   };
   drag(picture, handle, move);
 
-  const { whole, body } = table("One query, and every key", ["key", "score", "weight", "value"]);
+  const sums = table("What each number adds to the score", ["key", ...dims, "score"]);
+  const shares = table("Weight and value of each key", ["key", "weight", "value"]);
+  shares.whole.style.marginTop = "1rem";
   const rows = names.map((name, s) => {
     const [score, weight] = [make("td"), make("td", { className: "bar" })];
-    const head = make("th", { scope: "row", textContent: name });
+    const parts = dims.map(() => make("td"));
+    const head = () => make("th", { scope: "row", textContent: name });
     const last = make("td", { textContent: say(value.row(s)) });
-    body.append(make("tr", {}, head, score, weight, last));
-    return { score, weight };
+    sums.body.append(make("tr", {}, head(), ...parts, score));
+    shares.body.append(make("tr", {}, head(), weight, last));
+    return { parts, score, weight };
   });
   const told = set(make("p"), { role: "status" });
   const counted = make("p");
-  stage.append(pane, make("div", {}, whole, counted, told));
-  // As two(), without zeros at the end; with brackets around what is negative.
-  const brief = (number) => two(Math.round(100 * number) / 100).replace(/\.?0+$/, "");
+  stage.append(pane, make("div", {}, sums.whole, counted, shares.whole, told));
+  const exact = (number) => two(Math.round(100 * number) / 100); // no −0.00
+  // Without zeros at the end; with brackets around what is negative.
+  const brief = (number) => exact(number).replace(/\.?0+$/, "");
   const factor = (number) => (number < 0 ? `(${brief(number)})` : brief(number));
 
   function update() {
     const q = Matrix.from([numbers.map((number) => number.value)]); // (1, D)
     const options = { scale: times.value };
     const { output, weights, scores } = scaledDotProductAttention(q, key, value, null, options);
-    rows.forEach(({ score, weight }, s) => {
+    rows.forEach(({ parts, score, weight }, s) => {
       const share = weights.data[s];
-      score.textContent = two(Math.round(100 * scores.data[s]) / 100); // no −0.00
+      parts.forEach((part, i) => (part.textContent = exact(times.value * q.data[i] * key.row(s)[i])));
+      score.textContent = exact(scores.data[s]);
       weight.textContent = two(share);
       weight.style.setProperty("--share", share);
       grow[s](4 + 16 * Math.sqrt(share));

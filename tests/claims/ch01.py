@@ -5,9 +5,10 @@ from tools.claims import claim, says
 with says("0.21 \\cdot 2 + 0.58 \\cdot 3 + 0.21 \\cdot 5 = 3.21"):
     claim(price, 3.205, 3.215)
 menu_keys = torch.tensor([tea, coffee, cake])
-with says("Warm is not, yet at first it is what puts coffee ahead of cake."):
-    without_warm = menu_keys[:, 1:] @ query[1:]
-    claim(without_warm[1] == without_warm[2])
+with says("there the query stands as near to cake as to coffee."):
+    claim(torch.cdist(query[None, 1:], menu_keys[1:, 1:]).diff() == 0)
+with says("warm adds 1 for coffee, 0 for cake."):
+    claim((menu_keys * query)[1:, 0].tolist() == [1, 0])
 with says("What is very sweet, and neither warm nor bitter, costs most: it is almost a cake."):
     claim((menu_keys @ torch.tensor([0.0, 0.0, 2.0])).softmax(0) @ prices, 4.4, 5)
 with says("at 8 the best one counts almost alone"):

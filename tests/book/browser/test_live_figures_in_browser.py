@@ -69,8 +69,12 @@ def asked(page):
 
 def assert_answers(page, query, scale=1.0):
     """The table has the weights of this query, and the sentence its output."""
-    weights = (scale * KEYS @ query).softmax(dim=-1)
+    adds = scale * KEYS * query  # (S, D): what each number adds to the scores
+    weights = adds.sum(dim=-1).softmax(dim=-1)
     torch.testing.assert_close(numbers(page, ".query td.bar"), weights, atol=0.0051, rtol=0)
+    shown = numbers(page, ".query table:has-text('warm') tbody td").view(3, 4)
+    expected = torch.column_stack([adds, adds.sum(dim=-1)])
+    torch.testing.assert_close(shown, expected, atol=0.0051, rtol=0)
     assert f"Output: {(weights @ PRICES).item():.2f} €." in told(page, "query")
 
 
@@ -100,11 +104,8 @@ def test_a_query_moves_by_keyboard(page):
     assert told(page, "query").startswith("Most weight: coffee, 0.58. ")
     output = (X @ X[2]).softmax(dim=-1) @ X
     assert f"Output: ({output[0]:.2f},\u00a0{output[1]:.2f})" in told(page, "plane")
-    page.keyboard.press("Tab")  # to "warm"
-    page.keyboard.press("Home")
-    page.keyboard.press("Tab")
-    for _ in range(4):
-        page.keyboard.press("ArrowRight")
+    for key in ("Tab", "Home", "Tab", *["ArrowRight"] * 4):  # "warm", then "bitter"
+        page.keyboard.press(key)
     assert slider(page, "query", "bitter").get_attribute("aria-valuetext") == "1.08"
     query = torch.tensor([0.0, 1.08, 1.0])
     assert_answers(page, query)
