@@ -185,7 +185,7 @@ async function fetchWriter(version) {
 }
 
 // Until the model is there, the picture stays, with a button below it.
-function writer(stage, { text, version, megabytes }) {
+function writer(stage, { text, written, version, megabytes }) {
   const start = make("button", { type: "button" });
   start.textContent = `Write here: fetch the model, ${megabytes} MB`;
   const told = set(make("p"), { role: "status" });
@@ -201,7 +201,9 @@ function writer(stage, { text, version, megabytes }) {
       const model = await LanguageModel.load(kept);
       stage.classList.remove("waits");
       stage.replaceChildren();
-      desk(stage, model, new BytePairs(kept.merges), text.replace(/\.$/, ""));
+      const begin = text.replace(/\.$/, "");
+      const sample = text.slice(begin.length) + written.replace(/ ?\p{L}+$/u, ""); // a word cut off
+      desk(stage, model, new BytePairs(kept.merges), begin, sample);
       return;
     }
     asked = false;
@@ -210,8 +212,9 @@ function writer(stage, { text, version, megabytes }) {
   });
 }
 
-// It begins without a full stop, behind which little else than a new line can follow.
-function desk(stage, model, vocabulary, text) {
+// It opens with the sample of the picture. The prompt is without its full stop, behind which little
+// else than a new line can follow.
+function desk(stage, model, vocabulary, text, sample) {
   const input = make("textarea", { rows: 3, value: text, spellcheck: false, oninput: change });
   const pane = make("div");
   const field = make("label", { className: "field" });
@@ -239,7 +242,20 @@ function desk(stage, model, vocabulary, text) {
   const given = make("span", { className: "prompt" });
   const added = make("span");
   const page = make("div", { className: "text", tabIndex: 0 }, given, added);
-  set(page, { role: "group", "aria-label": "The text" });
+  page.addEventListener("pointermove", ({ target, pointerType }) => {
+    if (pointerType === "mouse") point(tokens.indexOf(target));
+  });
+  page.addEventListener("pointerleave", () => point(-1));
+  page.addEventListener("click", ({ target }) => point(tokens.indexOf(target)));
+  page.addEventListener("blur", () => point(-1));
+  page.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const from = pointed < 0 && by < 0 ? tokens.length : pointed;
+    point(clamp(from + by, 0, tokens.length - 1));
+  });
+  set(page, { role: "group", "aria-label": "The text; with arrow keys, its tokens" });
   const told = set(make("p"), { role: "status" });
   stage.append(pane, page, make("div", {}, whole), told);
   const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -249,6 +265,10 @@ function desk(stage, model, vocabulary, text) {
   let turn = 0; // what was asked for last; what was asked for before stops
   let writing = null; // since when, and how many tokens
   let next = null; // the tokens that may come
+  let logits = []; // before each token that is written, and after the last one: (V,)
+  let tokens = []; // what is written, an element for each
+  let pointed = -1; // which of them
+  let before = ""; // what was told before one was pointed at
 
   // Read what has not been read, unless something else is asked for in the meantime.
   async function read(mine) {
@@ -256,47 +276,88 @@ function desk(stage, model, vocabulary, text) {
     model.rewind(ids);
     while (model.ids.length < ids.length) {
       model.step(ids[model.ids.length]);
+      const n = model.ids.length - prompt.length;
+      if (n >= 0) logits[n] = model.logits().slice();
       if (model.ids.length % 4 === 0) await pause();
       if (mine !== turn) return;
     }
-    model.logits();
   }
   function show() {
     if (model.ids.length !== prompt.length + written.length) return; // still reading
-    if (written.at(-1) === END_OF_TEXT) return; // the table says how likely this end was
-    next = nextTokens(model.scores, temperature.value, topP.value);
+    const isOver = written.at(-1) === END_OF_TEXT; // then the table says how likely this end was
+    const at = pointed < 0 ? written.length - isOver : pointed;
+    const seen = nextTokens(logits[at], temperature.value, topP.value);
+    if (at === written.length) next = seen;
     if (writing && still.matches) return;
-    whole.caption.textContent = `The next token, after “${vocabulary.name(model.ids.at(-1))}”`;
+    const after = vocabulary.name(at ? written[at - 1] : prompt.at(-1));
+    const best = seen.order.slice(0, BEST);
+    if (pointed >= 0 && !best.includes(written[at])) best[BEST - 1] = written[at];
+    const say = (id) => {
+      const isCut = !seen.chances[id] && temperature.value > 0;
+      return isCut ? `${share(seen.before[id])}, cut by top-p` : share(seen.chances[id]);
+    };
+    whole.caption.textContent = `The next token, after “${after}”`;
     rows.forEach(({ name, cell }, n) => {
-      const [id, chance] = [next.order[n], next.chances[next.order[n]]];
-      const isCut = !chance && temperature.value > 0;
+      const id = best[n];
       name.textContent = vocabulary.name(id);
-      cell.textContent = isCut ? `${share(next.before[id])}, cut by top-p` : share(chance);
-      cell.style.setProperty("--share", chance);
+      name.classList.toggle("came", pointed >= 0 && id === written[at]);
+      cell.textContent = say(id);
+      cell.style.setProperty("--share", seen.chances[id]);
     });
+    if (pointed < 0) return;
+    told.textContent = `After “${after}” came “${vocabulary.name(written[at])}”: ${say(written[at])}.`;
   }
-  // A new prompt: nothing is written yet.
-  async function change() {
+  // At a token that is written; -1: at none. Not while it writes or reads.
+  function point(n) {
+    if (n === pointed || (n >= 0 && (writing || model.ids.length < prompt.length + written.length)))
+      return;
+    if (pointed < 0) before = told.textContent;
+    tokens[pointed]?.classList.remove("came");
+    tokens[n]?.classList.add("came");
+    pointed = n;
+    told.textContent = before;
+    show();
+  }
+  // A letter of several tokens stands with its last one.
+  function lay() {
+    const all = tokens.map((token) => token.textContent).join("");
+    const ids = written.slice(0, tokens.length + 1);
+    const now = vocabulary.decode(ids, ids.at(-1) !== END_OF_TEXT);
+    tokens.push(make("span", { textContent: now.slice(all.length) }));
+    added.append(tokens.at(-1));
+    if (tokens.length < written.length) lay();
+  }
+  function change() {
+    return open("");
+  }
+  // A new prompt: nothing is written yet, unless a sample is.
+  async function open(sample) {
+    point(-1);
     const mine = ++turn;
     rest();
     const room = model.length / 2; // as much is left to write
     const all = [END_OF_TEXT, ...vocabulary.encode(input.value.slice(-READ))];
     prompt = all.slice(-room);
-    written = [];
+    written = vocabulary.encode(sample).slice(0, model.length - prompt.length);
+    [logits, tokens] = [[], []];
     const cut = all.length > room || input.value.length > READ;
     given.textContent = (cut ? "…" : "") + vocabulary.decode(prompt);
-    added.textContent = "";
+    added.replaceChildren();
+    if (written.length) lay();
     await read(mine);
     if (mine !== turn) return;
     show();
     const count = `${all.length - 1} token${all.length === 2 ? "" : "s"}`;
-    told.textContent = cut
+    told.textContent = written.length
+      ? `A sample: ${written.length} tokens. Point at one, let the model go on, or type your own text.`
+      : cut
       ? `The prompt is long: only its last ${room} tokens are read.`
       : all.length > 1
         ? `The prompt has ${count}. Write, or add one token.`
         : "No prompt: the model begins a text of its own.";
   }
   async function write(most) {
+    point(-1);
     const mine = ++turn;
     rest();
     await read(mine);
@@ -311,7 +372,7 @@ function desk(stage, model, vocabulary, text) {
       drawn = `${vocabulary.name(id)}, probability ${share(next.chances[id])}`;
       written.push(id);
       writing.count++;
-      added.textContent = vocabulary.decode(written, written.at(-1) !== END_OF_TEXT);
+      lay();
       page.scrollTop = page.scrollHeight;
       await read(mine);
       if (mine === turn) show();
@@ -343,6 +404,6 @@ function desk(stage, model, vocabulary, text) {
     writing = null;
     start.textContent = "Write";
   }
-  change();
+  open(sample);
   start.focus();
 }

@@ -62,5 +62,6 @@ def live_writer(caption: str, writer: Any, text: str, written: str) -> LiveFigur
     alt = f"The model went on with “{text}”: “{text}{written}” The next token after it: {told}."
     numbers = sum(weight.numel() for weight in writer.model.state_dict().values())
     size = math.ceil(numbers * 8 / 3 / 1e5) / 10  # two bytes each are 8 / 3 letters of base64
-    given = {"text": text, "version": writer.recipe["sha256"][:8], "megabytes": size}
+    given = {"text": text, "written": written, "megabytes": size}
+    given["version"] = writer.recipe["sha256"][:8]
     return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))

@@ -86,12 +86,10 @@ def test_tokens_their_names_and_bytes_are_those_of_python(library, kept):
 def test_logits_and_greedy_texts_are_those_of_pytorch(library, kept):
     run = """([ids, count]) => {
         model.rewind([]);
-        const all = ids.map((id) => (model.step(id), [...model.logits()]));
-        const written = [];
+        const [all, written] = [ids.map((id) => (model.step(id), [...model.logits()])), []];
         for (let n = 0; n < count; n++) {
             written.push(drawToken(nextTokens(model.scores, 0, 1)));
-            model.step(written.at(-1));
-            model.logits();
+            [model.step(written.at(-1)), model.logits()];
         }
         return [all, written];
     }"""
@@ -118,8 +116,7 @@ def test_the_chances_are_those_of_the_course_and_tokens_are_drawn_by_them(librar
     # Chance itself is given, so that none decides: 1000 even draws.
     run = """() => {
         const next = nextTokens(Float32Array.of(0, 1, 2), 1, 1);
-        const counts = [0, 0, 0];
-        let n = 0;
+        let [n, counts] = [0, [0, 0, 0]];
         Math.random = () => (n + 0.5) / 1000;
         for (; n < 1000; n++) counts[drawToken(next)]++;
         return counts;
@@ -136,6 +133,11 @@ def started(page):
 
 def wait_for_status(page, words):
     page.locator("[role=status]", has_text=words).wait_for()
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
 
 
 def written(page):
@@ -159,34 +161,32 @@ def test_a_page_saved_alone_says_what_it_lacks_and_takes_the_weights_beside_it(o
 
 def test_it_writes_by_keyboard_what_pytorch_writes(open_page, kept):
     page = open_page()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    wait_for_status(page, "The prompt has 2 tokens")
+    press(page, "Tab", "Enter")
+    wait_for_status(page, "A sample: 2 tokens")
+    assert written(page) == PROMPT + " index."
     assert page.evaluate("document.activeElement.textContent") == "Write"
-    for key in ("Shift+Tab", "Shift+Tab", "Home", "Shift+Tab", "Control+A"):  # temperature 0
-        page.keyboard.press(key)
+    logits = kept.model(ids_of(kept, PROMPT + " index"))[0, -1].detach()
+    chances = keep_top_p(apply_temperature(logits, 0.8), 0.95).softmax(dim=-1)
+    press(page, *["Tab"] * 3, "ArrowLeft")  # to the text, and to its last token
+    wait_for_status(page, f"came “.”: {chances[kept.vocabulary.encode('.')[0]]:.2f}.")
+    press(page, *["Shift+Tab"] * 5, "Home", "Shift+Tab", "Control+A")  # temperature 0
     page.keyboard.type("Compute the mean")
-    for _ in range(4):
-        page.keyboard.press("Tab")  # to "One token"
+    press(page, *["Tab"] * 4)  # to "One token"
     ids = ids_of(kept, "Compute the mean")
     expected = [int(i) for i in write(kept.model, ids, 40, temperature=None, end=END_OF_TEXT)]
     for n in range(2):
         page.keyboard.press("Enter")
-        words = kept.vocabulary.decode(expected[: n + 1])
-        page.locator(".text span:not(.prompt)", has_text=words).wait_for()
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Space")
+        page.locator(".prompt+span", has_text=kept.vocabulary.decode(expected[: n + 1])).wait_for()
+    press(page, "Shift+Tab", "Space")
     wait_for_status(page, "a second")
     assert written(page).startswith("Compute the mean" + kept.vocabulary.decode(expected))
-    for key in ("Tab", "Tab", "Enter"):  # begin again
-        page.keyboard.press(key)
+    press(page, "Tab", "Tab", "Enter")  # begin again
     wait_for_status(page, "The prompt has 3 tokens")
     assert written(page) == "Compute the mean"
 
 
 def test_whatever_is_typed_is_gone_on_with(open_page):
     page = started(open_page(width=390))
-    write_here = page.get_by_role("button", name="Write")
     for prompt, words in (
         ("", "No prompt"),
         ("word " * 20_000, "last 128 tokens"),
@@ -194,7 +194,7 @@ def test_whatever_is_typed_is_gone_on_with(open_page):
     ):
         page.locator("textarea").fill(prompt)
         wait_for_status(page, words)
-        write_here.tap()
+        page.get_by_role("button", name="Write").tap()
         wait_for_status(page, "a second")
         assert prompt[-60:] in written(page)
         assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
