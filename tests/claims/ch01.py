@@ -5,7 +5,7 @@ from tools.claims import claim, says
 with says("0.21 \\cdot 2 + 0.58 \\cdot 3 + 0.21 \\cdot 5 = 3.21"):
     claim(price, 3.205, 3.215)
 menu_keys = torch.tensor([tea, coffee, cake])
-with says("there the query stands as near to cake as to coffee."):
+with says("there the query is as near to cake as to coffee."):
     claim(torch.cdist(query[None, 1:], menu_keys[1:, 1:]).diff() == 0)
 with says("warm adds 1 for coffee, 0 for cake."):
     claim((menu_keys * query)[1:, 0].tolist() == [1, 0])
