@@ -54,7 +54,7 @@ with says("each of these intervals (95 %, Student's t, over runs and articles) i
     for name_ in (("counter", "pieces"), ("mean", "pieces"), ("mean", "words")):
         claim(ahead[name_][1], at_most=0, on=NEWS)
         claim(ahead[name_][2], at_least=0, on=NEWS)
-with says("Positions, added as in chapter 6, do not help."):
+with says("Positions, added as in chapter 6, make it worse here."):
     claim(ahead["attention, positions", "pieces"][1], at_least=0.001, on=NEWS)
 
 said = eight[["tech", "business", "sport", "entertainment", "politics"]]

@@ -11,7 +11,7 @@ with says("In the first model two heads look at the digits."):
 with says("In the second none looks at even half of them, and its dates are nearly all right"):
     claim(on_digit(other).max().item(), at_most=0.5)
     claim(judge(other, test)["right"], at_least=0.99)
-with says("The first model writes what stands where it points."):
+with says("The first model writes the digit in its own place, where its head points."):
     claim(contradict(model)["its place"], at_least=0.98)
 with says("The second mostly writes what stands *elsewhere*"):
     claim(contradict(other)["elsewhere"], at_least=0.7)
@@ -31,8 +31,8 @@ with says("Seed 6 mostly writes what stands elsewhere, and seed 2 lies between")
     claim(two.loc[2, "its place"], two.loc[6, "its place"], six["its place"].min())
     claim(two.loc[2, "elsewhere"], six["elsewhere"].max(), two.loc[6, "elsewhere"])
 with says(
-    "Without the causal mask the loss is as low, and not one of 1,000 dates comes out right. "
-    "Eight shorter runs write none right either."
+    "In this run the loss without the causal mask is as low, and not one of 1,000 dates comes out "
+    "right. Eight shorter runs write none right either."
 ):
     claim(judge(cheat, test)["right"], at_most=0.0)
     claim(judge(cheat, test)["loss"] < judge(model, test)["loss"])
