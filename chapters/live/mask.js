@@ -103,7 +103,7 @@ function mask(stage, { tokens, x, length }) {
       );
     if (onFuture.length)
       said.push(
-        `The future is read, which a causal mask forbids. Share of the weight on later words: ${onFuture.join(", ")}.`,
+        `Later words are read, which only a causal mask forbids. Share of the weight on them: ${onFuture.join(", ")}.`,
       );
     told.textContent = said.join(" ");
   }
