@@ -56,6 +56,7 @@ BLOCKS = ("p", "li", "td", "th", "pre", "dt", "dd", "figcaption", "div")
 SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
 WITHIN = re.compile("<(/?)d[ld]>")  # a list of parameters, which the parser takes for entries
 IMPORT = re.compile(r"^[ ]*(?:from [\w.]+ )?import (?:\([^)]*\)|.*)$", re.MULTILINE)
+FOR_OTHER_PAGES = ("pagefind-*ui*", "pagefind-highlight*")  # interfaces that the book does not use
 
 
 class Record(NamedTuple):
@@ -160,6 +161,9 @@ def index(pages: dict[str, list[Record]], folder: Path) -> None:
         run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
         raise ExtensionError(FAILED.format((run.stderr or run.stdout).strip()))
+    for pattern in FOR_OTHER_PAGES:
+        for file in folder.glob(pattern):
+            file.unlink()
     words = yaml.safe_load(SYNONYMS.read_text(encoding="utf-8"))
     (folder / "synonyms.json").write_text(json.dumps(words), encoding="utf-8")
 
