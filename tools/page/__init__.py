@@ -18,19 +18,47 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from sphinx.application import Sphinx
 
+from tools.page import (
+    boxes,
+    cells,
+    citations,
+    descriptions,
+    glossary,
+    landing,
+    links,
+    mathematics,
+    names,
+    pace,
+    reference,
+    search,
+    weight,
+    writer,
+)
+
 PARTS = (
-    *("cells", "pace", "boxes", "landing", "descriptions", "reference", "citations", "links"),
-    *("glossary", "names", "mathematics", "search", "weight", "writer"),
+    cells,
+    pace,
+    boxes,
+    landing,
+    descriptions,
+    reference,
+    citations,
+    links,
+    glossary,
+    names,
+    mathematics,
+    search,
+    weight,
+    writer,
 )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Let each module say what it listens to."""
     for part in PARTS:
-        import_module(f"tools.page.{part}").setup(app)
+        part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
