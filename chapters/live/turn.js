@@ -1,140 +1,128 @@
-// A query and a key on their clocks: what their product is when both move on. What is said follows
-// the slider that was moved.
+// A query and a key, their places added or turned in, both drawn in the same way. What is said
+// follows the slider that was moved.
 function turn(stage, { query, key, places, furthest }) {
-  const [q, k] = [Matrix.from([query]), Matrix.from([key])];
-  const [D, half] = [query.length, query.length / 2];
-  const rotary = new RotaryPositionalEncoding(D);
-  const clock = new SinusoidalPositionalEncoding(D).table(places + 2 * furthest + 1);
-  const added = (x, t) => x.row(0).map((number, i) => number + clock.row(t)[i]);
-  const products = {
-    "rotary: both turned": (t, j) => dot(rotary.rotate(q, t).data, rotary.rotate(k, j).data),
-    "sinusoidal: places, no tokens": (t, j) => dot(clock.row(t), clock.row(j)),
-    "sinusoidal: places plus tokens": (t, j) => dot(added(q, t), added(k, j)),
+  const rotary = new RotaryPositionalEncoding(2);
+  const clock = new SinusoidalPositionalEncoding(2).table(places + furthest + 1);
+  // An arrow is [right, up], as is a hand of the clock. RoPE turns clockwise what is [up, right].
+  const ways = {
+    added: ([right, up], t) => [right + clock.row(t)[0], up + clock.row(t)[1]],
+    turned: ([right, up], t) => [...rotary.rotate(Matrix.from([[up, right]]), t).data].reverse(),
   };
-  const all = Array.from({ length: places + 1 }, (_, n) => furthest + n);
-  const [pane, side] = [make("div"), make("div")];
-  const at = { min: furthest, max: furthest + places, step: 1, say: String };
-  const where = slider(pane, "query at place", { ...at, value: furthest }, () => update("query"));
-  const sign = (n) => `${n > 0 ? "+" : n < 0 ? "−" : ""}${Math.abs(n)}`;
-  const offset = slider(
-    pane,
-    "key, places from it",
-    { min: -furthest, max: furthest, step: 1, value: 2, say: sign },
-    () => update("key"),
-  );
-
-  const told = set(make("p"), { role: "status", class: "told" }); // beside the sliders, on a phone too
-  pane.append(told);
-  const names = ["hand-q", "hand-k"];
-  const legend = make("p", {
-    className: "legend",
-    textContent: `Rotary: a clock for each of the ${half} pairs of numbers. A hand is as long as its pair: `,
-  });
-  ["query", "key"].forEach((name, n) => {
-    const line = draw(legend, "svg", { viewBox: "0 0 24 8", "aria-hidden": true });
-    draw(line, "line", { x2: 24, y1: 4, y2: 4, class: names[n] });
-    legend.append(`${name}${n ? ". " : ", "}`);
-  });
-  legend.append(
-    "Below: the turn from place to place, the angle between the hands, and what the clock adds to the product, length times length times the angle’s cosine.",
-  );
-  pane.append(legend);
-  const wide = 320 / half;
-  const r = Math.min(58, wide / 2 - 4);
-  const label = "Rotary: a hand of the query and one of the key, turned by their places.";
-  const size = { viewBox: `0 0 320 ${2 * r + 60}` };
-  const clocks = draw(pane, "svg", { ...size, role: "img", "aria-label": label });
-  const lengths = [query, key].flatMap((x) =>
-    Array.from({ length: half }, (_, i) => Math.hypot(x[i], x[i + half])),
-  );
-  const longest = Math.max(...lengths);
-  const hands = Array.from({ length: half }, (_, i) => {
-    const group = draw(clocks, "g", { transform: `translate(${wide * (i + 0.5)} ${r + 2})` });
-    draw(group, "circle", { r, class: "face" });
-    const pace = positionAngles(2, D).row(1)[i];
-    const texts = [`${Number(pace.toPrecision(2))} radian`, "", ""].map((text, n) =>
-      draw(group, "text", { y: r + 18 + 17 * n, "text-anchor": "middle" }, text),
+  const both = (name, t, n) => [ways[name](query, t), ways[name](key, t + n)];
+  const [all, begins] = [Array.from({ length: places + 1 }, (_, t) => t), 2];
+  const named = (texts) => {
+    const spans = Object.entries(texts).map(([className, textContent]) =>
+      make("span", { className, textContent }),
     );
-    const arc = draw(group, "path", { class: "arc" });
-    return {
-      arc,
-      between: texts[1],
-      adds: texts[2],
-      lines: names.map((name) => draw(group, "line", { class: name })),
-    };
+    return make("p", { className: "legend" }, ...spans);
+  };
+
+  let apart;
+  const say = (t) => `at ${t} and ${t + (apart ? apart.value : begins)}`;
+  const at = { min: 0, max: places, step: 1, value: 0, say };
+  const where = slider(stage, "move both", at, () => update("both"));
+  const far = { min: 0, max: furthest, step: 1, value: begins, say: (n) => `${n} place${n === 1 ? "" : "s"}` };
+  apart = slider(stage, "distance", far, () => update("apart"));
+  stage.append(named({ q: "query", k: "key", w: "without places" }));
+
+  // Pictures of 3.2 by 2.6 units, from this place to the left and above of where all arrows begin.
+  const pair = make("div", { className: "pair" });
+  const cards = [
+    ["added", "Added: grey plus the clock’s hand", [(query[0] + key[0]) / 2 - 1.6, -2.3]],
+    ["turned", "RoPE: grey, turned by its place", [-1.6, -1.3]],
+  ].map(([name, title, corner]) => {
+    const card = make("div", {}, named({ [name]: title }));
+    const label = `${name}: the arrows of query and key; the table below has their numbers`;
+    const viewBox = [...corner, 3.2, 2.6].join(" ");
+    const picture = draw(card, "svg", { viewBox, role: "img", "aria-label": label });
+    [query, key].forEach(([x, y], who) => {
+      const round = name === "added" ? { cx: x, cy: -y, r: 1 } : { r: Math.hypot(x, y) };
+      draw(picture, "circle", { ...round, class: `face ${"qk"[who]}` });
+    });
+    const angle = draw(picture, "path", { class: "angle" });
+    [query, key].forEach((x) => draw(picture, "path", { class: "w", d: arrow([0, 0], x) }));
+    const [hands, arrows] = ["hand ", ""].map((thin) =>
+      ["q", "k"].map((who) => draw(picture, "path", { class: thin + who })),
+    );
+    const rows = make("tbody");
+    const cells = ["query’s length", "× key’s length", "", "= score"].map((textContent) => {
+      const head = make("th", { scope: "row", textContent });
+      const cell = make("td");
+      rows.append(make("tr", {}, head, cell));
+      return { head, cell };
+    });
+    card.append(set(make("table", {}, rows), { "aria-label": name }));
+    pair.append(card);
+    return { name, angle, hands, arrows, cells };
   });
 
-  const lines = Object.values(products);
-  const offsets = Array.from({ length: 2 * furthest + 1 }, (_, n) => n - furthest);
-  const every = lines.flatMap((product) =>
-    all.flatMap((t) => offsets.map((n) => product(t, t + n))),
-  );
-  const [low, high] = [Math.min(0, ...every), Math.max(0, ...every)];
-  const across = (t) => 34 + (276 * (t - at.min)) / places;
-  const up = (y) => 160 - (150 * (y - low)) / (high - low);
-  const described = "The three products where the query has been; the table has their numbers.";
-  const chart = draw(side, "svg", { viewBox: "0 0 320 180", role: "img", "aria-label": described });
+  function arrow([x, y], [right, up]) {
+    const length = Math.hypot(right, up) || 1;
+    const [a, b] = [(-0.12 * right) / length, (-0.12 * up) / length];
+    const barb = (side) => `${a - 0.6 * side * b} ${-(b + 0.6 * side * a)}`;
+    const tip = `${x + right} ${-(y + up)}`;
+    return `M${x} ${-y}L${tip}l${barb(1)}M${tip}l${barb(-1)}`;
+  }
+
+  const scores = (name, n) => all.map((t) => dot(...both(name, t, n)));
+  const distances = Array.from({ length: furthest + 1 }, (_, n) => n);
+  const every = cards.flatMap(({ name }) => distances.flatMap((n) => scores(name, n)));
+  const [low, high] = [Math.floor(Math.min(...every)), Math.ceil(Math.max(...every))];
+  const across = (t) => 34 + (276 * t) / places;
+  const up = (y) => 106 - (100 * (y - low)) / (high - low);
+  const foot = make("div");
+  foot.append(named({ added: "score, added", turned: "score with RoPE" }));
+  const label = "Both scores where the query has been";
+  const chart = draw(foot, "svg", { viewBox: "0 0 320 130", role: "img", "aria-label": label });
   draw(chart, "line", { x1: 34, x2: 310, y1: up(0), y2: up(0), class: "axis" });
-  const marks = new Set([Math.ceil(low), 0, Math.floor(high)]);
-  for (const y of [...marks].filter((y) => !y || Math.abs(y) > 0.1 * (high - low)))
-    draw(chart, "text", { x: 26, y: up(y) + 4, "text-anchor": "end" }, sign(y));
-  draw(chart, "text", { x: 34, y: 177 }, at.min);
-  draw(chart, "text", { x: 310, y: 177, "text-anchor": "end" }, `place of the query → ${at.max}`);
-  const curves = lines.map((_, n) => ({
-    line: draw(chart, "polyline", { class: `curve c${n}` }),
-    dot: draw(chart, "circle", { r: 5, class: `c${n}` }),
+  for (const y of [low, 0, high])
+    draw(chart, "text", { x: 26, y: up(y) + 4, "text-anchor": "end" }, `${y}`.replace("-", "−"));
+  draw(chart, "text", { x: 34, y: 127 }, "0");
+  const end = { x: 310, y: 127, "text-anchor": "end" };
+  draw(chart, "text", end, `place of the query → ${places}`);
+  const curves = cards.map(({ name }, i) => ({
+    line: draw(chart, "polyline", { class: `curve ${name}` }),
+    dot: draw(chart, "circle", { r: 7 - 3 * i, class: name }), // both are seen where they meet
   }));
+  const told = set(make("p"), { role: "status", class: "told" });
+  stage.append(pair, foot, make("div", {}, told));
 
-  const { whole, body } = table("Query times key", ["product", "here", "so far"]);
-  const rows = Object.keys(products).map((name, n) => {
-    const [here, range] = [make("td"), make("td")];
-    const head = make("th", { scope: "row", className: `c${n}`, textContent: name });
-    body.append(make("tr", {}, head, here, range));
-    return { here, range };
-  });
-  side.append(whole);
-  stage.append(pane, side);
-
-  let seen = []; // the places where the query has been, and those between
+  let seen = []; // the places where the query has been at this distance, and those between
   function update(moved) {
-    const [t, n] = [where.value, offset.value];
+    const [t, n] = [where.value, apart.value];
+    where.value = t; // it tells the key's place, too
+    if (moved === "apart") seen = [];
     const [from, to] = [Math.min(t, ...seen), Math.max(t, ...seen)];
-    seen = all.filter((place) => from <= place && place <= to);
-    const now = lines.map((product) => product(t, t + n));
-    lines.forEach((product, i) => {
-      const along = seen.map((place) => product(place, place + n));
-      const [least, most] = [Math.min(...along), Math.max(...along)];
-      const { line, dot } = curves[i];
-      set(line, { points: along.map((y, m) => `${across(seen[m])},${up(y)}`).join(" ") });
-      set(dot, { cx: across(t), cy: up(now[i]) });
-      rows[i].here.textContent = two(now[i]);
-      const range = most - least < 0.005 ? "the same" : `${two(least)} to ${two(most)}`;
-      rows[i].range.textContent = seen.length > 1 ? range : "–";
+    seen = all.slice(from, to + 1);
+    const spans = cards.map(({ name, angle, hands, arrows, cells }, i) => {
+      const tips = both(name, t, n);
+      tips.forEach((tip, who) => {
+        const word = [query, key][who];
+        set(arrows[who], { d: arrow([0, 0], tip) });
+        const hand = tip.map((number, j) => number - word[j]);
+        if (name === "added") set(hands[who], { d: arrow(word, hand) });
+      });
+      const lengths = tips.map((tip) => Math.hypot(...tip));
+      const [[a, b], [c, d]] = tips.map((tip, who) => tip.map((x) => (0.4 * x) / lengths[who]));
+      const between = Math.atan2(b * c - a * d, a * c + b * d); // clockwise
+      set(angle, { d: `M0 0L${a} ${-b}A.4 .4 0 0 ${Number(between > 0)} ${c} ${-d}Z` });
+      const score = dot(...tips);
+      cells[2].head.textContent = `× cosine of ${Math.round((Math.abs(between) * 180) / Math.PI)}°`;
+      [...lengths, Math.cos(between), score].forEach((number, row) => {
+        cells[row].cell.textContent = two(number);
+      });
+      const along = scores(name, n);
+      set(curves[i].line, { points: seen.map((s) => `${across(s)},${up(along[s])}`).join(" ") });
+      set(curves[i].dot, { cx: across(t), cy: up(score) });
+      const been = seen.map((s) => along[s]);
+      return [Math.min(...been), Math.max(...been), score].map(two);
     });
-    const both = [rotary.rotate(q, t).data, rotary.rotate(k, t + n).data];
-    hands.forEach(({ arc, between, adds, lines }, i) => {
-      const tips = both.map((data) => [data[i + half] / longest, -data[i] / longest]);
-      tips.forEach(([x, y], side) => set(lines[side], { x2: r * x, y2: r * y }));
-      const added = both[0][i] * both[1][i] + both[0][i + half] * both[1][i + half];
-      adds.textContent = `${added < 0 ? "" : "+"}${two(added)}`;
-      const [from, to] = tips.map(([x, y]) => [x, y].map((one) => (12 * one) / Math.hypot(x, y)));
-      const apart = Math.atan2(from[0] * to[1] - from[1] * to[0], dot(from, to)); // clockwise
-      if (Number.isNaN(apart)) return;
-      set(arc, { d: `M0 0L${from}A12 12 0 0 ${Number(apart > 0)} ${to}Z` });
-      between.textContent = `${Math.round((Math.abs(apart) * 180) / Math.PI)}°`;
-    });
-    const [rotated, , sum] = now.map(two);
-    const far = `${Math.abs(n)} place${Math.abs(n) > 1 ? "s" : ""}`;
-    const stands = n ? `${far} ${n < 0 ? "before" : "after"} the query` : "where the query stands";
-    const angles = n
-      ? "other angles, another product."
-      : "both turn alike, and the angles left are those between query and key themselves.";
-    const says = {
-      begin: `The key stands ${stands}. Rotary gives ${rotated}, places added to tokens ${sum}. Move the query: which of them stays?`,
-      query: `Query at ${t}, key at ${t + n}. Both hands of a clock turned alike: the angles stay, and rotary gives ${rotated}, as everywhere at this distance. Places added to tokens give ${sum} here; so far, ${rows[2].range.textContent}.`,
-      key: `Now the key stands ${stands}: ${angles} Rotary gives ${rotated}. Move the query: does it stay?`,
-    };
-    told.textContent = says[moved];
+    const [[least, most], [, , turned]] = spans;
+    told.textContent = {
+      begin: "Move both. Which score stays?",
+      both: `RoPE: lengths and angle stay, and with them the score, ${turned}. Added: all of them change; so far the score went from ${least} to ${most}.`,
+      apart: `Now ${n ? `${n} place${n > 1 ? "s" : ""} apart` : "at one place"}: both scores are new. Move both again. Which stays?`,
+    }[moved];
   }
   update("begin");
 }

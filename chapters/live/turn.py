@@ -1,4 +1,4 @@
-"""A live figure: products of a query and a key that move through a text, rotary and sinusoidal."""
+"""A live figure: a query and a key, their places added as sinusoids or turned in as in RoPE."""
 
 from __future__ import annotations
 
@@ -6,45 +6,64 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 from torch import Tensor
 
 from chapters.live.figure import LiveFigure
-from utils.figures import DescribedFigure
-from utils.palette import INK, NEUTRAL, PALETTE
+from utils.figures import NARROW, WIDE, DescribedFigure
+from utils.palette import NEUTRAL, PALETTE
+from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
 
 OWN = ("turn.js", "turn.css")
-PLACES, FURTHEST = 32, 8  # how far both can move, and how far the key can be from the query
+PLACES, FURTHEST = 24, 6  # how far both can move, and how far the key can be from the query
+APART, SHOWN = 2, (0, 3)  # in the picture: the distance, and places of the query
 
 
 def live_turn(caption: str, query: Tensor, key: Tensor) -> LiveFigure:
-    """Make it of a query and a key, (D_head,) each, D_head even."""
-    D = query.numel()
-    frequencies = 10_000 ** (-torch.arange(0, D, 2) / D)  # (D / 2,)
-    t = torch.arange(FURTHEST, FURTHEST + PLACES + 1).unsqueeze(-1)  # (T, 1)
-
-    def turned(x: Tensor, angles: Tensor) -> Tensor:
-        (first, second), cos, sin = x.chunk(2), angles.cos(), angles.sin()
-        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
-
-    def clock(angles: Tensor) -> Tensor:
-        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-    here, there = t * frequencies, (t + 2) * frequencies  # (T, D / 2)
-    products = {
-        "rotary": turned(query, here) * turned(key, there),
-        "sinusoidal, places alone": clock(here) * clock(there),
-        "sinusoidal, added to tokens": (query + clock(here)) * (key + clock(there)),
+    """Make it of the arrows of a query and a key, (2,) each: how far to the right, how far up."""
+    words = torch.stack([query, key])
+    x = words.unsqueeze(1).expand(2, PLACES + APART + 1, 2)  # (2, T, 2)
+    # A clock's hand is (right, up) and turns clockwise, as RoPE does with what is (up, right).
+    placed = {
+        "added": x + SinusoidalPositionalEncoding(2).table(x.shape[1]),
+        "RoPE": RotaryPositionalEncoding(2).rotate(x.flip(-1)).flip(-1),
     }
-    figure, axes = plt.subplots(figsize=(7.4, 3.4))
-    axes.axhline(0, color=NEUTRAL, linewidth=1)
-    told = []
-    for (name, terms), n, style in zip(products.items(), (0, 2, 1), ("-", "--", ":"), strict=True):
-        along = terms.sum(dim=-1)  # (T,)
-        axes.plot(t[:, 0], along, style, color=PALETTE[n], linewidth=2.5, label=name)
-        told.append(f"{name} {along.min():.2f} to {along.max():.2f}")
-    axes.set(xlabel="place of the query, the key stands two after it", ylabel="product")
-    figure.legend(loc="outside upper left", ncols=1, labelcolor=INK)
-    alt = f"Products of a query and a key two places after it, at all places: {'; '.join(told)}."
+    scores = {n: (q[:-APART] * k[APART:]).sum(dim=-1) for n, (q, k) in placed.items()}
+
+    def draw(figure: Figure, grid: Any) -> Figure:
+        for panels, (name, both), n in zip(grid, placed.items(), (3, 2), strict=True):
+            for axes, t in zip(panels, SHOWN, strict=False):
+                ends = both[0, t], both[1, t + APART]
+                for word, end, colour in zip(words, ends, PALETTE, strict=False):
+                    look: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1}
+                    axes.quiver(0, 0, *word, color=NEUTRAL, width=0.012, **look)
+                    axes.quiver(0, 0, *end, color=colour, width=0.022, **look)
+                    centre, r = (word, 1.0) if name == "added" else ((0, 0), word.norm())
+                    axes.add_patch(Circle(centre, r, fill=False, color=colour, alpha=0.4))
+                    if name == "added":
+                        axes.plot(*zip(word, end, strict=True), color=colour, linewidth=1.5)
+                axes.set(aspect="equal", xlim=(-1.4, 1.8), ylim=(-0.2, 2.1))
+                if name == "RoPE":
+                    axes.set(xlim=(-1.6, 1.6), ylim=(-1.3, 1.3))
+                score = f"score {scores[name][t]:.2f}".replace("-", "−")
+                axes.set(title=f"{name}, at {t} and {t + APART}")
+                axes.text(0.5, -0.14, score, ha="center", transform=axes.transAxes)
+                axes.set_axis_off()
+            panels[-1].plot(scores[name], "--" if n == 3 else "-", color=PALETTE[n], linewidth=2.5)
+            panels[-1].set(xlabel="place of the query", title=f"score, {name}", ylim=(-3, 3))
+        names = {"query": PALETTE[0], "key": PALETTE[1], "without places": NEUTRAL}
+        for name, colour in names.items():
+            figure.axes[-1].plot([], [], color=colour, label=name)
+        figure.legend(loc="outside upper center", ncols=3)
+        return figure
+
+    figure, grid = plt.subplots(2, 3, figsize=(WIDE, 5.2))
+    narrow, other = plt.subplots(3, 2, figsize=(NARROW, 7.2))
+    of = "; ".join(f"{name} {s.min():.2f} to {s.max():.2f}" for name, s in scores.items())
+    alt = f"""Scores of a query and a key {APART} places after it, as both move on: {of}. With
+        RoPE both arrows turn alike; where a clock's hand is added, lengths and angle change."""
     given: dict[str, Any] = {"query": query.tolist(), "key": key.tolist()}
     given |= {"places": PLACES, "furthest": FURTHEST}
-    return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))
+    still = DescribedFigure(draw(figure, grid), alt, caption, draw(narrow, other.T))
+    return LiveFigure(__file__, OWN, given, still)

@@ -15,11 +15,15 @@ with says("With four heads the slopes are 1/4, 1/16, 1/64 and 1/256"):
     slopes = -alibi(torch.arange(2), 4)[:, 0, 1]
     claim((slopes - torch.tensor([1 / 4, 1 / 16, 1 / 64, 1 / 256])).abs().max(), at_most=1e-7)
 with says("Rotary keeps the product of a query and a key wherever they stand"):
-    (q, k), at = pair, torch.arange(30)
-    products = [(rotate(q, at) * rotate(k, at + 2)).sum(dim=-1)]
-    products.append(((q + clock(at, 8)) * (k + clock(at + 2, 8))).sum(dim=-1))
-    claim(products[0].std(), at_most=1e-4)
-    claim(products[1].std(), at_least=1)
+    at, (q, k) = torch.arange(30), torch.stack([query, key]).unsqueeze(1).expand(2, 30, 2)
+    turned = rotate(q.flip(-1), at), rotate(k.flip(-1), at + 2)
+    hands = clock(at, 2), clock(at + 2, 2)
+    added = q + hands[0], k + hands[1]
+    claim((turned[0] * turned[1]).sum(dim=-1).std(), at_most=1e-4)
+    claim((added[0] * added[1]).sum(dim=-1).std(), at_least=1)
+with says("the two hands turn alike as well, but what they are added to does not turn with them."):
+    claim((hands[0] * hands[1]).sum(dim=-1).std(), at_most=1e-4)
+    claim(min(x.norm(dim=-1).std() for x in added), at_least=0.5)
 with says("ALiBi's reader names the right one."):
     claim((answers == labels)[labels >= 0].all())
 with says("Only $j - t$ is left: how far the key is from the query, and on which side."):

@@ -7,12 +7,14 @@ from chapters.live.mask import live_mask
 from chapters.live.query import live_query
 from chapters.live.turn import live_turn
 from tools.notebooks import ROOT
+from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
 
 KEYS = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # (S, D)
 PRICES = torch.tensor([[2.0], [3.0], [5.0]])  # (S, D_value)
 START = torch.tensor([1.0, 1.0, 1.0])
 TOKENS = ["can", "you", "?", "[PAD]", "<b>"]
 X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [1.0, -1.0]])  # (T, D)
+ARROWS = torch.tensor([[0.75, 1.0], [-0.28, 0.96]])  # of a query and a key: right, up
 LENGTH, PLACES = 3, torch.arange(5)
 MASKS = {
     "everything": torch.ones(5, 5, dtype=torch.bool),
@@ -25,14 +27,13 @@ MASKS = {
 @pytest.fixture(scope="module")
 def file(save):
     """A page with all of them, as somebody would save it."""
-    q, k = torch.randn(2, 8, generator=torch.Generator().manual_seed(0))
     given = {"keys": KEYS, "names": ["tea", "coffee", "cake"], "start": START}
     given |= {"dims": ["warm", "bitter", "sweet"], "values": PRICES, "unit": " €"}
     figures = {
         "query": live_query("It moves. So.", **given),
         "plane": live_query("It is within.", keys=X, names=TOKENS, dims=["a", "b"], start=X[2]),
         "mask": live_mask("It blocks. So.", tokens=TOKENS, x=X, length=LENGTH),
-        "turn": live_turn("It turns. So.", query=q, key=k),
+        "turn": live_turn("It turns. So.", *ARROWS),
     }
     shown = "".join(f'<section class="{n}">{f._repr_html_()}</section>' for n, f in figures.items())
     return save(shown, (ROOT / "book" / "_static" / "figures.js").read_text(encoding="utf-8"))
@@ -168,23 +169,22 @@ def test_masks_in_both_conventions_by_finger(open_file, file):
         assert said == ["Blocked e", "<b>. Such", "can 0.57,", "can 0.43,"]
 
 
-def test_only_the_added_positions_change_with_the_place(page):
-    rows = page.locator(".turn td:nth-child(2)")
-    before, begins = rows.all_inner_texts(), told(page, "turn")
-    assert page.locator(".turn td:last-child").all_inner_texts() == ["–"] * 3  # not told yet
-    assert begins.startswith("The key stands 2 places after the query. Rotary gives ")
-    angles = page.locator(".turn .stage svg g text:last-of-type")
-    apart = angles.all_text_contents()
-    slider(page, "turn", "query at place").focus()
-    page.keyboard.press("ArrowRight")
-    after = rows.all_inner_texts()
-    assert [a == b for a, b in zip(after, before, strict=True)] == [True, True, False]
-    assert page.locator(".turn tbody").inner_text().count("the same") == 2
-    assert told(page, "turn").startswith("Query at 9, key at 11.")
-    assert f"rotary gives {before[0]}, as everywhere" in told(page, "turn")
-    assert angles.all_text_contents() == apart
-    slider(page, "turn", "key, places from it").focus()
-    for _ in range(5):
-        page.keyboard.press("ArrowLeft")
-    assert told(page, "turn").startswith("Now the key stands 3 places before the query")
-    assert angles.all_text_contents() != apart
+def test_added_places_change_lengths_and_angle_turned_ones_do_not(page):
+    for control, key, (t, j) in (
+        ("move both", "ArrowRight", (1, 3)),
+        ("distance", "Home", (1, 1)),
+        ("move both", "End", (24, 24)),
+    ):
+        slider(page, "turn", control).focus()
+        page.keyboard.press(key)
+        assert f"at {t} and {j}" in page.locator(".turn label").first.inner_text()
+        added = ARROWS + SinusoidalPositionalEncoding(2).table(27)[[t, j]]
+        turned = RotaryPositionalEncoding(2).rotate(ARROWS.flip(1)[:, None].expand(2, 27, 2))
+        pairs = torch.stack([added, turned[[0, 1], [t, j]]])  # ways, query and key, 2
+        lengths, scores = pairs.norm(dim=-1), pairs.prod(dim=1).sum(dim=-1, keepdim=True)
+        expected = torch.cat([lengths, scores / lengths.prod(dim=1, keepdim=True), scores], dim=1)
+        shown = numbers(page, ".turn td").view(2, 4)
+        torch.testing.assert_close(shown, expected, atol=0.0051, rtol=0)
+    heights = "line => new Set([...line.points].map(point => Math.round(point.y))).size"
+    drawn = [line.evaluate(heights) for line in page.locator(".turn polyline").all()]
+    assert drawn[0] > drawn[1] == 1

@@ -14,7 +14,7 @@ from tools.problems import LEGIBLE, smallest_text
 PLANE = {"keys": torch.eye(2), "names": ["a", "</script>"], "dims": ["x", "y"]}
 PLANE["start"] = torch.ones(2)
 MASK = {"tokens": ["a", "b"], "x": torch.eye(2), "length": 1}
-TURN = {"query": torch.ones(4), "key": torch.arange(4.0)}
+TURN = {"query": torch.ones(2), "key": torch.arange(2.0)}
 FIGURES = {live_query: PLANE, live_mask: MASK, live_turn: TURN, live_layer: {}}
 
 
@@ -42,4 +42,4 @@ def test_the_pictures_say_their_numbers():
     alt = repr(live_query("It moves.", **PLANE | {"values": torch.tensor([[1.0], [3.0]])}))
     assert alt.endswith("Its weights: a 0.50, </script> 0.50. The output: 2.00.")
     assert repr(live_mask("It blocks.", **MASK)).endswith("a: 1.00, 0.00; b: 1.00, 0.00.")
-    assert "rotary 1.31 to 1.31" in repr(live_turn("It turns.", **TURN))
+    assert "RoPE 0.49 to 0.49" in repr(live_turn("It turns.", **TURN))
