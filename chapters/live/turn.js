@@ -1,15 +1,18 @@
-// A query and a key, their places added or turned in, both drawn in the same way. What is said
-// follows the slider that was moved.
+// A query and a key, their places added or turned in, drawn as they are: [right, up]. Each is the
+// second pair of a vector of eight, which turns by 0.1 radians a place: slowly enough to follow.
 function turn(stage, { query, key, places, furthest }) {
-  const rotary = new RotaryPositionalEncoding(2);
-  const clock = new SinusoidalPositionalEncoding(2).table(places + furthest + 1);
-  // An arrow is [right, up], as is a hand of the clock. RoPE turns clockwise what is [up, right].
+  const words = [query, key];
+  const [all, begins] = [Array.from({ length: places + 1 }, (_, t) => t), 10];
+  const clock = new SinusoidalPositionalEncoding(8).table(places + furthest + 1);
+  const rotated = words.map(([x, y]) => {
+    const each = Array.from({ length: clock.rows }, () => [0, x, 0, 0, 0, y, 0, 0]);
+    return new RotaryPositionalEncoding(8).rotate(Matrix.from(each));
+  });
   const ways = {
-    added: ([right, up], t) => [right + clock.row(t)[0], up + clock.row(t)[1]],
-    turned: ([right, up], t) => [...rotary.rotate(Matrix.from([[up, right]]), t).data].reverse(),
+    added: (who, t) => words[who].map((number, i) => number + clock.row(t)[2 + i]),
+    turned: (who, t) => [1, 5].map((i) => rotated[who].row(t)[i]),
   };
-  const both = (name, t, n) => [ways[name](query, t), ways[name](key, t + n)];
-  const [all, begins] = [Array.from({ length: places + 1 }, (_, t) => t), 2];
+  const both = (name, t, n) => [ways[name](0, t), ways[name](1, t + n)];
   const named = (texts) => {
     const spans = Object.entries(texts).map(([className, textContent]) =>
       make("span", { className, textContent }),
@@ -21,26 +24,26 @@ function turn(stage, { query, key, places, furthest }) {
   const say = (t) => `at ${t} and ${t + (apart ? apart.value : begins)}`;
   const at = { min: 0, max: places, step: 1, value: 0, say };
   const where = slider(stage, "move both", at, () => update("both"));
-  const far = { min: 0, max: furthest, step: 1, value: begins, say: (n) => `${n} place${n === 1 ? "" : "s"}` };
+  const far = { ...at, max: furthest, value: begins, say: (n) => `${n} place${n - 1 ? "s" : ""}` };
   apart = slider(stage, "distance", far, () => update("apart"));
-  stage.append(named({ q: "query", k: "key", w: "without places" }));
+  stage.append(named({ q: "query", k: "key", w: "without places", hand: "thin: clock’s hands" }));
 
-  // Pictures of 3.2 by 2.6 units, from this place to the left and above of where all arrows begin.
+  // Pictures of 2.6 by 2.6 units, from this place to the left and above of where all arrows begin.
   const pair = make("div", { className: "pair" });
   const cards = [
-    ["added", "Added: grey plus the clock’s hand", [(query[0] + key[0]) / 2 - 1.6, -2.3]],
-    ["turned", "RoPE: grey, turned by its place", [-1.6, -1.3]],
+    ["added", "Added: grey + hand", [(query[0] + key[0]) / 2 - 1.3, -2.3]],
+    ["turned", "RoPE: grey, turned", [-1.3, -1.3]],
   ].map(([name, title, corner]) => {
-    const card = make("div", {}, named({ [name]: title }));
+    const card = make("div", {}, make("b", { textContent: title }));
     const label = `${name}: the arrows of query and key; the table below has their numbers`;
-    const viewBox = [...corner, 3.2, 2.6].join(" ");
+    const viewBox = [...corner, 2.6, 2.6].join(" ");
     const picture = draw(card, "svg", { viewBox, role: "img", "aria-label": label });
-    [query, key].forEach(([x, y], who) => {
+    words.forEach(([x, y]) => {
       const round = name === "added" ? { cx: x, cy: -y, r: 1 } : { r: Math.hypot(x, y) };
-      draw(picture, "circle", { ...round, class: `face ${"qk"[who]}` });
+      draw(picture, "circle", { ...round, class: "w", "stroke-opacity": 0.4 });
     });
     const angle = draw(picture, "path", { class: "angle" });
-    [query, key].forEach((x) => draw(picture, "path", { class: "w", d: arrow([0, 0], x) }));
+    words.forEach((x) => draw(picture, "path", { class: "w", d: arrow([0, 0], x) }));
     const [hands, arrows] = ["hand ", ""].map((thin) =>
       ["q", "k"].map((who) => draw(picture, "path", { class: thin + who })),
     );
@@ -65,21 +68,18 @@ function turn(stage, { query, key, places, furthest }) {
   }
 
   const scores = (name, n) => all.map((t) => dot(...both(name, t, n)));
-  const distances = Array.from({ length: furthest + 1 }, (_, n) => n);
-  const every = cards.flatMap(({ name }) => distances.flatMap((n) => scores(name, n)));
+  const every = cards.flatMap(({ name }) => [0, begins, furthest].flatMap((n) => scores(name, n)));
   const [low, high] = [Math.floor(Math.min(...every)), Math.ceil(Math.max(...every))];
   const across = (t) => 34 + (276 * t) / places;
   const up = (y) => 106 - (100 * (y - low)) / (high - low);
-  const foot = make("div");
-  foot.append(named({ added: "score, added", turned: "score with RoPE" }));
+  const foot = make("div", {}, named({ added: "score, added", turned: "score with RoPE" }));
   const label = "Both scores where the query has been";
   const chart = draw(foot, "svg", { viewBox: "0 0 320 130", role: "img", "aria-label": label });
   draw(chart, "line", { x1: 34, x2: 310, y1: up(0), y2: up(0), class: "axis" });
   for (const y of [low, 0, high])
     draw(chart, "text", { x: 26, y: up(y) + 4, "text-anchor": "end" }, `${y}`.replace("-", "−"));
   draw(chart, "text", { x: 34, y: 127 }, "0");
-  const end = { x: 310, y: 127, "text-anchor": "end" };
-  draw(chart, "text", end, `place of the query → ${places}`);
+  draw(chart, "text", { x: 310, y: 127, "text-anchor": "end" }, `place of the query → ${places}`);
   const curves = cards.map(({ name }, i) => ({
     line: draw(chart, "polyline", { class: `curve ${name}` }),
     dot: draw(chart, "circle", { r: 7 - 3 * i, class: name }), // both are seen where they meet
@@ -87,41 +87,38 @@ function turn(stage, { query, key, places, furthest }) {
   const told = set(make("p"), { role: "status", class: "told" });
   stage.append(pair, foot, make("div", {}, told));
 
-  let seen = []; // the places where the query has been at this distance, and those between
+  let seen = []; // the first and the last place where the query has been
   function update(moved) {
     const [t, n] = [where.value, apart.value];
     where.value = t; // it tells the key's place, too
-    if (moved === "apart") seen = [];
-    const [from, to] = [Math.min(t, ...seen), Math.max(t, ...seen)];
-    seen = all.slice(from, to + 1);
+    const [from, to] = (seen = [Math.min(t, ...seen), Math.max(t, ...seen)]);
     const spans = cards.map(({ name, angle, hands, arrows, cells }, i) => {
       const tips = both(name, t, n);
       tips.forEach((tip, who) => {
-        const word = [query, key][who];
         set(arrows[who], { d: arrow([0, 0], tip) });
-        const hand = tip.map((number, j) => number - word[j]);
-        if (name === "added") set(hands[who], { d: arrow(word, hand) });
+        const hand = tip.map((number, j) => number - words[who][j]);
+        if (name === "added") set(hands[who], { d: arrow(words[who], hand) });
       });
       const lengths = tips.map((tip) => Math.hypot(...tip));
       const [[a, b], [c, d]] = tips.map((tip, who) => tip.map((x) => (0.4 * x) / lengths[who]));
       const between = Math.atan2(b * c - a * d, a * c + b * d); // clockwise
       set(angle, { d: `M0 0L${a} ${-b}A.4 .4 0 0 ${Number(between > 0)} ${c} ${-d}Z` });
-      const score = dot(...tips);
       cells[2].head.textContent = `× cosine of ${Math.round((Math.abs(between) * 180) / Math.PI)}°`;
-      [...lengths, Math.cos(between), score].forEach((number, row) => {
+      [...lengths, Math.cos(between), dot(...tips)].forEach((number, row) => {
         cells[row].cell.textContent = two(number);
       });
-      const along = scores(name, n);
-      set(curves[i].line, { points: seen.map((s) => `${across(s)},${up(along[s])}`).join(" ") });
-      set(curves[i].dot, { cx: across(t), cy: up(score) });
-      const been = seen.map((s) => along[s]);
-      return [Math.min(...been), Math.max(...been), score].map(two);
+      const along = scores(name, n).slice(from, to + 1);
+      const points = along.map((s, place) => `${across(from + place)},${up(s)}`);
+      set(curves[i].line, { points: points.join(" ") });
+      set(curves[i].dot, { cx: across(t), cy: up(along[t - from]) });
+      return `${two(Math.min(...along))} to ${two(Math.max(...along))}`;
     });
-    const [[least, most], [, , turned]] = spans;
+    const range = `Scores drawn, lowest to highest: added, ${spans.join("; with RoPE, ")}.`;
+    const why = "RoPE turns both arrows alike: lengths and angle stay. Added, all of them change.";
     told.textContent = {
       begin: "Move both. Which score stays?",
-      both: `RoPE: lengths and angle stay, and with them the score, ${turned}. Added: all of them change; so far the score went from ${least} to ${most}.`,
-      apart: `Now ${n ? `${n} place${n > 1 ? "s" : ""} apart` : "at one place"}: both scores are new. Move both again. Which stays?`,
+      both: `${range} ${to - from < places / 2 ? "What stays in the tables?" : why}`,
+      apart: `${range} This distance has scores of its own. Move both again: which one stays?`,
     }[moved];
   }
   update("begin");

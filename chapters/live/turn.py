@@ -16,18 +16,18 @@ from utils.palette import NEUTRAL, PALETTE
 from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
 
 OWN = ("turn.js", "turn.css")
-PLACES, FURTHEST = 24, 6  # how far both can move, and how far the key can be from the query
-APART, SHOWN = 2, (0, 3)  # in the picture: the distance, and places of the query
+PLACES, FURTHEST = 60, 30  # how far both can move, and how far the key can be from the query
+APART, SHOWN = 10, (0, 20)  # in the picture: the distance, and places of the query
 
 
 def live_turn(caption: str, query: Tensor, key: Tensor) -> LiveFigure:
     """Make it of the arrows of a query and a key, (2,) each: how far to the right, how far up."""
     words = torch.stack([query, key])
     x = words.unsqueeze(1).expand(2, PLACES + APART + 1, 2)  # (2, T, 2)
-    # A clock's hand is (right, up) and turns clockwise, as RoPE does with what is (up, right).
-    placed = {
-        "added": x + SinusoidalPositionalEncoding(2).table(x.shape[1]),
-        "RoPE": RotaryPositionalEncoding(2).rotate(x.flip(-1)).flip(-1),
+    turned = RotaryPositionalEncoding(8).rotate(x.repeat_interleave(4, dim=-1))  # all pairs alike
+    placed = {  # of each, the second pair of eight numbers, which turns by 0.1 radians a place
+        "added": x + SinusoidalPositionalEncoding(8).table(x.shape[1])[:, 2:4],
+        "RoPE": turned[..., [1, 5]],
     }
     scores = {n: (q[:-APART] * k[APART:]).sum(dim=-1) for n, (q, k) in placed.items()}
 
@@ -40,22 +40,21 @@ def live_turn(caption: str, query: Tensor, key: Tensor) -> LiveFigure:
                     axes.quiver(0, 0, *word, color=NEUTRAL, width=0.012, **look)
                     axes.quiver(0, 0, *end, color=colour, width=0.022, **look)
                     centre, r = (word, 1.0) if name == "added" else ((0, 0), word.norm())
-                    axes.add_patch(Circle(centre, r, fill=False, color=colour, alpha=0.4))
+                    axes.add_patch(Circle(centre, r, fill=False, color=NEUTRAL, alpha=0.4))
                     if name == "added":
                         axes.plot(*zip(word, end, strict=True), color=colour, linewidth=1.5)
-                axes.set(aspect="equal", xlim=(-1.4, 1.8), ylim=(-0.2, 2.1))
-                if name == "RoPE":
-                    axes.set(xlim=(-1.6, 1.6), ylim=(-1.3, 1.3))
+                left, low = (-0.5, -0.2) if name == "added" else (-1.3, -1.3)
+                axes.set(aspect="equal", xlim=(left, left + 2.6), ylim=(low, low + 2.6))
                 score = f"score {scores[name][t]:.2f}".replace("-", "−")
                 axes.set(title=f"{name}, at {t} and {t + APART}")
                 axes.text(0.5, -0.14, score, ha="center", transform=axes.transAxes)
                 axes.set_axis_off()
             panels[-1].plot(scores[name], "--" if n == 3 else "-", color=PALETTE[n], linewidth=2.5)
-            panels[-1].set(xlabel="place of the query", title=f"score, {name}", ylim=(-3, 3))
-        names = {"query": PALETTE[0], "key": PALETTE[1], "without places": NEUTRAL}
-        for name, colour in names.items():
+            panels[-1].set(xlabel="place of the query", title=f"score, {name}", ylim=(-2, 6))
+        names = "query", "key", "without places", "thin: clock’s hands"
+        for name, colour in zip(names, (*PALETTE[:2], NEUTRAL, "none"), strict=True):
             figure.axes[-1].plot([], [], color=colour, label=name)
-        figure.legend(loc="outside upper center", ncols=3)
+        figure.legend(loc="outside upper center", ncols=2 if figure is narrow else 4)
         return figure
 
     figure, grid = plt.subplots(2, 3, figsize=(WIDE, 5.2))

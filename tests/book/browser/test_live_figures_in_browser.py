@@ -22,6 +22,7 @@ MASKS = {
     "causal": PLACES[:, None] >= PLACES,
     "both": (PLACES < LENGTH) & (PLACES[:, None] >= PLACES),
 }
+TIPS = r"all => all.map(e => /L(\S+) ([^l]+)/.exec(e.getAttribute('d'))).map(d => [+d[1], -d[2]])"
 
 
 @pytest.fixture(scope="module")
@@ -170,21 +171,20 @@ def test_masks_in_both_conventions_by_finger(open_file, file):
 
 
 def test_added_places_change_lengths_and_angle_turned_ones_do_not(page):
-    for control, key, (t, j) in (
-        ("move both", "ArrowRight", (1, 3)),
-        ("distance", "Home", (1, 1)),
-        ("move both", "End", (24, 24)),
-    ):
+    moves = ("both", "ArrowRight", 1, 11), ("distance", "Home", 1, 1), ("both", "End", 60, 60)
+    for control, key, t, j in moves:
         slider(page, "turn", control).focus()
         page.keyboard.press(key)
         assert f"at {t} and {j}" in page.locator(".turn label").first.inner_text()
-        added = ARROWS + SinusoidalPositionalEncoding(2).table(27)[[t, j]]
-        turned = RotaryPositionalEncoding(2).rotate(ARROWS.flip(1)[:, None].expand(2, 27, 2))
-        pairs = torch.stack([added, turned[[0, 1], [t, j]]])  # ways, query and key, 2
+        added = ARROWS + SinusoidalPositionalEncoding(8).table(61)[[t, j], 2:4]
+        x = ARROWS.repeat_interleave(4, dim=1)[:, None].expand(2, 61, 8)  # all pairs alike
+        turned = RotaryPositionalEncoding(8).rotate(x)[[0, 1], [t, j], 1::4]
+        pairs = torch.stack([added, turned])  # ways, query and key, (right, up)
+        tips = page.locator(".turn .pair path:is(.q, .k):not(.hand)").evaluate_all(TIPS)
+        torch.testing.assert_close(torch.tensor(tips), pairs.flatten(0, 1), atol=1e-5, rtol=0)
         lengths, scores = pairs.norm(dim=-1), pairs.prod(dim=1).sum(dim=-1, keepdim=True)
-        expected = torch.cat([lengths, scores / lengths.prod(dim=1, keepdim=True), scores], dim=1)
-        shown = numbers(page, ".turn td").view(2, 4)
-        torch.testing.assert_close(shown, expected, atol=0.0051, rtol=0)
-    heights = "line => new Set([...line.points].map(point => Math.round(point.y))).size"
-    drawn = [line.evaluate(heights) for line in page.locator(".turn polyline").all()]
+        cells = torch.cat([lengths, scores / lengths.prod(dim=1, keepdim=True), scores], dim=1)
+        torch.testing.assert_close(numbers(page, ".turn td"), cells.flatten(), atol=0.0051, rtol=0)
+    heights = "all => all.map(e => new Set([...e.points].map(p => Math.round(p.y))).size)"
+    drawn = page.locator(".turn polyline").evaluate_all(heights)
     assert drawn[0] > drawn[1] == 1
