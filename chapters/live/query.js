@@ -1,111 +1,113 @@
-// A query among keys: scores, weights and output. The last two numbers of a query span the plane.
-function query(stage, { names, dims, keys, values, start, scale, low, high, unit }) {
+// A query among keys: what it scores, how the scores share the weight, and the price they make.
+function query(stage, { names, dims, keys, values, start, high, unit }) {
   const [key, value] = [Matrix.from(keys), Matrix.from(values)];
-  const say = (row) => (row.length > 1 ? `(${[...row].map(two).join(",\u00a0")})` : two(row[0])) + unit;
-  // Names that are numbers are told from numbers.
-  const called = names.map((name) => (/^\d/.test(name) ? `key ${name}` : name));
   const pane = make("div");
-  const unseen = dims
-    .slice(0, -2)
-    .map((name) => ` The picture does not show ${name}: the score in the table counts it.`);
-  const hint = "Drag the blue point, or move its sliders.";
-  pane.append(make("p", { textContent: hint + unseen.join("") }));
+  pane.append(make("p", { textContent: "Drag the query. Which line does each key reach?" }));
+  const picture = set(draw(pane, "svg", { viewBox: "0 0 320 238", role: "img" }), {
+    "aria-label": `The query and the keys as arrows; ${dims[0]} to the right, ${dims[1]} upwards.`,
+  });
   const numbers = dims.map((name, i) =>
-    slider(pane, `query, ${name}`, { min: low, max: high, step: 0.02, value: start[i] }, update),
+    slider(pane, `query, ${name}`, { min: 0, max: high[i], step: 0.05, value: start[i] }, update),
   );
-  const times = slider(pane, "scale", { min: 0, max: 8, value: scale }, update);
 
-  const picture = set(draw(pane, "svg", { viewBox: "0 0 320 320", role: "img" }), {
-    "aria-label": `The query among the keys; ${dims.at(-2)} to the right, ${dims.at(-1)} upwards.`,
+  const size = 250 / high[0];
+  const place = ([x, y]) => [44 + size * x, 20 + size * (high[1] - y)];
+  const [[left, low], [right, top]] = [place([0, 0]), place(high)];
+  draw(picture, "path", { d: `M${left} ${top}V${low}H${right}`, class: "axis", fill: "none" });
+  draw(picture, "text", { x: right, y: 232, "text-anchor": "end" }, `${dims[0]} →`);
+  draw(picture, "text", { x: 0, y: 12 }, `↑ ${dims[1]}`);
+  // Where a key would have to end for the score s, in every direction.
+  const lines = Array.from({ length: Math.ceil(dot(high, high)) }, (_, s) => {
+    const line = draw(picture, "line", { class: "score" });
+    return { line, name: draw(picture, "text", { "text-anchor": "middle" }, s ? s + 1 : "score 1") };
   });
-  const across = (x) => 30 + (260 * (x - low)) / (high - low);
-  const up = (y) => 320 - across(y);
-  const ends = { x1: across(low), x2: across(high), y1: up(low), y2: up(high) };
-  draw(picture, "line", { ...ends, y1: up(0), y2: up(0), class: "axis" });
-  draw(picture, "line", { ...ends, x1: across(0), x2: across(0), class: "axis" });
-  draw(picture, "text", { x: 308, y: up(0) + 18, "text-anchor": "end" }, `${dims.at(-2)} →`);
-  draw(picture, "text", { x: across(0) + 6, y: 16 }, `↑ ${dims.at(-1)}`);
-  const place = (row) => ({ cx: across(row.at(-2)), cy: up(row.at(-1)) });
-  const sides = [[0, -1], [0, 1], [1, 0], [-1, 0]]; // of a name: over its dot, under it, beside it
-  const taken = keys.map((row) => Object.values(place(row)));
-  const grow = keys.map((row, s) => {
-    const { cx, cy } = place(row);
-    const half = 4 * names[s].length; // of its name's width
-    const at = ([dx, dy]) => [cx + dx * (half + 16), cy + dy * 20];
-    const isFree = ([x, y]) =>
-      taken.every(([a, b]) => Math.abs(x - a) > half + 8 || Math.abs(y - b) > 14);
-    const side = sides.find((side) => isFree(at(side))) ?? sides[0];
-    taken.push(at(side));
-    const dot = draw(picture, "circle", { cx, cy, class: "key" });
-    const name = draw(picture, "text", { "text-anchor": "middle" }, names[s]);
-    const [dx, dy] = side;
-    return (r) => {
-      set(dot, { r });
-      set(name, { x: cx + dx * (r + half + 3), y: cy + dy * (r + 3) + (dy < 0 ? 0 : dy ? 10 : 5) });
-    };
+  names.forEach((name, s) => {
+    const [[x, y], [a, b]] = [place(keys[s]), keys[s]];
+    draw(picture, "line", { x1: left, y1: low, x2: x, y2: y, class: "key" });
+    const turn = `translate(${x} ${y}) rotate(${(-Math.atan2(b, a) * 180) / Math.PI})`;
+    draw(picture, "path", { d: "M2 0l-14-7v14z", transform: turn, class: "key" });
+    const at = b ? { x: x - 9, y: y + 4, "text-anchor": "end" } : { x, y: y + 20 };
+    draw(picture, "text", { "text-anchor": "middle", ...at }, name);
   });
-  const within = value.columns === dims.length && draw(picture, "path", { class: "within" });
-  const arrow = draw(picture, "line", { x1: across(0), y1: up(0), class: "query" });
+  const arrow = draw(picture, "line", { x1: left, y1: low, class: "query" });
   const handle = draw(picture, "g");
   draw(handle, "circle", { r: 24, fill: "transparent" });
   draw(handle, "circle", { r: 9, class: "tip" });
-  draw(handle, "text", { y: 26, "text-anchor": "middle", class: "tip" }, "query");
-  const move = ({ x, y }) => {
-    const to = [low + ((x - 30) * (high - low)) / 260, low + ((290 - y) * (high - low)) / 260];
-    numbers.slice(-2).forEach((number, i) => (number.value = clamp(to[i], low, high)));
+  const label = draw(handle, "text", { y: -8 }, "query");
+  drag(picture, handle, ({ x, y }) => {
+    numbers[0].value = clamp((x - left) / size, 0, high[0]);
+    numbers[1].value = clamp((low - y) / size, 0, high[1]);
     update();
-  };
-  drag(picture, handle, move);
-
-  const sums = table("What each number adds to the score", ["key", ...dims, "score"]);
-  const shares = table("Weight and value of each key", ["key", "weight", "value"]);
-  shares.whole.style.marginTop = "1rem";
-  const rows = names.map((name, s) => {
-    const [score, weight] = [make("td"), make("td", { className: "bar" })];
-    const parts = dims.map(() => make("td"));
-    const head = () => make("th", { scope: "row", textContent: name });
-    const last = make("td", { textContent: say(value.row(s)) });
-    sums.body.append(make("tr", {}, head(), ...parts, score));
-    shares.body.append(make("tr", {}, head(), weight, last));
-    return { parts, score, weight };
   });
+
+  const sums = table("Scores become weights", ["key", "score: ", "exp(score)", "weight"]);
+  const [asks, found] = ["asks", "found"].map(
+    (className) => (textContent) => make("b", { className, textContent }),
+  );
+  sums.whole.rows[0].cells[1].append(asks("query"), " · ", found("key"));
+  const line = (name) => {
+    const cells = ["", "", ""].map(() => make("td"));
+    sums.body.append(make("tr", {}, make("th", { scope: "row", textContent: name }), ...cells));
+    return cells;
+  };
+  const rows = names.map(line);
+  const totals = line("sum");
+  const balance = draw(make("div"), "svg", { viewBox: "0 0 320 130", "aria-hidden": true });
+  const along = (price) => 10 + (300 * price) / (Math.max(...values.flat()) + 1);
+  const bars = names.map((name, s) => {
+    const x = along(values[s][0]);
+    draw(balance, "text", { x, y: 111, "text-anchor": "middle" }, name);
+    draw(balance, "text", { x, y: 127, "text-anchor": "middle" }, `${values[s][0]}${unit}`);
+    const bar = draw(balance, "rect", { x: x - 17, width: 34, class: "weight" });
+    return { bar, share: draw(balance, "text", { x, "text-anchor": "middle" }) };
+  });
+  draw(balance, "line", { x1: 10, x2: 310, y1: 80, y2: 80, class: "axis" });
+  const pivot = draw(balance, "g", { class: "total" });
+  draw(pivot, "path", { d: "M0 81l8 13h-16z" });
+  const price = draw(pivot, "text", { x: 12, y: 95 });
   const told = set(make("p"), { role: "status" });
-  const counted = make("p");
-  stage.append(pane, make("div", {}, sums.whole, counted, shares.whole, told));
-  const exact = (number) => two(Math.round(100 * number) / 100); // no −0.00
-  // Without zeros at the end; with brackets around what is negative.
-  const brief = (number) => exact(number).replace(/\.?0+$/, "");
-  const factor = (number) => (number < 0 ? `(${brief(number)})` : brief(number));
+  const title = make("p", { className: "title" }, "The price is where the ", found("weights"), " balance");
+  stage.append(pane, make("div", {}, sums.whole, title, balance.parentNode, told));
+  const brief = (number) => two(number).replace(/\.?0+$/, ""); // without zeros at the end
 
   function update() {
-    const q = Matrix.from([numbers.map((number) => number.value)]); // (1, D)
-    const options = { scale: times.value };
-    const { output, weights, scores } = scaledDotProductAttention(q, key, value, null, options);
-    rows.forEach(({ parts, score, weight }, s) => {
-      const share = weights.data[s];
-      parts.forEach((part, i) => (part.textContent = exact(times.value * q.data[i] * key.row(s)[i])));
-      score.textContent = exact(scores.data[s]);
-      weight.textContent = two(share);
-      weight.style.setProperty("--share", share);
-      grow[s](4 + 16 * Math.sqrt(share));
+    const q = numbers.map((number) => number.value);
+    const result = scaledDotProductAttention(Matrix.from([q]), key, value, null, { scale: 1 });
+    const [scores, weights] = [[...result.scores.data], [...result.weights.data]];
+    const shown = two(result.output.data[0]) + unit;
+    rows.forEach(([score, power, weight], s) => {
+      const terms = q.flatMap((one, i) => [i ? " + " : "", asks(brief(one)), "·", found(keys[s][i])]);
+      score.replaceChildren(...terms, ` = ${brief(scores[s])}`);
+      power.textContent = two(Math.exp(scores[s]));
+      weight.textContent = two(weights[s]);
+      set(bars[s].bar, { y: 80 - 64 * weights[s], height: 64 * weights[s] });
+      set(bars[s].share, { y: 76 - 64 * weights[s] }).textContent = two(weights[s]);
     });
-    const { cx, cy } = place([...q.row(0)]);
-    set(arrow, { x2: cx, y2: cy });
-    set(handle, { transform: `translate(${cx} ${cy})` });
-    if (within) {
-      const at = place([...output.row(0)]);
-      set(within, { d: `M${at.cx} ${at.cy - 8}l8 8l-8 8l-8-8z` });
-    }
-    const highest = Math.max(...weights.data);
-    const best = [...names.keys()].filter((s) => highest - weights.data[s] < 1e-6); // but for rounding
-    const which = best.map((s) => called[s]).join(" and ");
-    const alike = best.length === names.length ? "all alike" : which;
-    const most = `Most weight: ${alike}, ${two(highest)}${best.length > 1 ? " each" : ""}.`;
-    const terms = [...key.row(best[0])].map((number, i) => `${factor(q.data[i])}·${factor(number)}`);
-    const sum = terms.join(" + ");
-    const all = times.value === 1 ? sum : `${brief(times.value)}·(${sum})`;
-    counted.textContent = `Score of ${called[best[0]]}: ${all} = ${brief(scores.data[best[0]])}.`;
-    told.textContent = `${most} Output: ${say(output.row(0))}${within ? ", the diamond" : ""}.`;
+    totals[1].textContent = two(scores.reduce((sum, score) => sum + Math.exp(score), 0));
+    totals[2].textContent = "1.00";
+    const [x, y] = place(q);
+    set(arrow, { x2: x, y2: y });
+    set(handle, { transform: `translate(${x} ${y})` });
+    set(label, x < 270 ? { x: 12, "text-anchor": "start" } : { x: 0, "text-anchor": "end" });
+    set(pivot, { transform: `translate(${along(result.output.data[0])} 0)` });
+    price.textContent = shown;
+    const terms = weights.map((weight, s) => `${two(weight)} · ${values[s][0]}`);
+    told.replaceChildren(`Price: ${terms.join(" + ")} = `, make("b", { textContent: shown }));
+    lines.forEach(({ line, name }, i) => {
+      const s = i + 1;
+      const isSeen = s < dot(q, high);
+      for (const part of [line, name]) set(part, { visibility: isSeen ? "visible" : "hidden" });
+      if (!isSeen) return;
+      const from = s <= q[1] * high[1] ? [0, s / q[1]] : [(s - q[1] * high[1]) / q[0], high[1]];
+      const to = s <= q[0] * high[0] ? [s / q[0], 0] : [high[0], (s - q[0] * high[0]) / q[1]];
+      const [[x1, y1], [x2, y2]] = [place(from), place(to)];
+      set(line, { x1, y1, x2, y2 });
+      // Its name stands beside the query, on the side that has more room.
+      const [x0, y0] = place(q.map((one) => (one * s) / dot(q, q)));
+      const aside = (q[1] > 0.6 * q[0] ? 36 : -36) / Math.hypot(...q);
+      const at = { x: x0 + aside * q[1], y: y0 + aside * q[0] + 4 };
+      set(name, { ...at, visibility: at.y > top && at.x < right ? "visible" : "hidden" });
+    });
   }
   update();
 }

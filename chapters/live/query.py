@@ -1,4 +1,4 @@
-"""A live figure: a query among keys: drag it, or move its sliders; see scores, weights, output."""
+"""A live figure: a query among keys: drag it; see scores, weights and the price they make."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
+import torch
 from torch import Tensor
 
 from chapters.live.figure import LiveFigure
 from utils.figures import DescribedFigure
-from utils.palette import PALETTE
+from utils.palette import NEUTRAL, PALETTE
 
-OWN = ("query.js",)
+OWN = ("query.js", "query.css")
 
 
 def live_query(
@@ -21,40 +22,42 @@ def live_query(
     names: Sequence[str],
     dims: Sequence[str],
     start: Tensor,
-    values: Tensor | None = None,
+    values: Tensor,
     unit: str = "",
 ) -> LiveFigure:
-    """Make it of keys (S, D) with their names, and of the query (D,) that it opens with.
+    """Make it of keys (S, 2) with their names, and of the query (2,) that it opens with.
 
-    ``dims`` names the numbers of a query; the last two span the plane. Without values, (S, D_value)
-    in a ``unit``, the keys are mixed.
+    ``dims`` names the two numbers of a query and of a key, none below 0; the values, (S, 1), have a
+    ``unit``.
     """
-    values, S = keys if values is None else values, len(keys)
-    weights = (keys @ start).softmax(dim=-1)  # (S,)
-    output = (weights @ values).tolist()
-    reach = round(1.25 * max(keys.abs().max().item(), start.abs().max().item(), 0.4) + 0.5)
-    low = -float(reach) if min(keys.min(), start.min()) < 0 else 0.0
-    figure, (plane, bars) = plt.subplots(1, 2, figsize=(8.6, 3.4))
-    x, y = keys[:, -2].tolist(), keys[:, -1].tolist()
-    areas = (30 + 500 * weights).tolist()
-    plane.scatter(x, y, s=areas, color=PALETTE[1], alpha=0.75, clip_on=False)
-    for at_x, at_y, name in zip(x, y, names, strict=True):
-        plane.annotate(name, (at_x, at_y), xytext=(0, 8), textcoords="offset points", ha="center")
-    arrow = {"arrowstyle": "-|>", "color": PALETTE[0], "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
-    plane.annotate("", start[-2:].tolist(), (0, 0), arrowprops=arrow)
-    plane.set(xlim=(low, reach), ylim=(low, reach), aspect="equal")
-    plane.set(xlabel=dims[-2], ylabel=dims[-1])
-    bars.barh(range(S), weights.tolist(), color=PALETTE[0])
-    for s, weight in enumerate(weights.tolist()):
-        bars.text(weight + 0.02, s, f"{weight:.2f}", va="center")
-    bars.set_yticks(range(S), names)
-    bars.set(xlim=(0, 1.15), xlabel="weight")
-    bars.invert_yaxis()
+    scores = keys @ start  # (S,)
+    weights = scores.softmax(dim=-1)
+    output = (weights @ values).item()
+    prices = values.flatten().tolist()
+    high = (torch.cat([keys, start[None]]).max(0).values + torch.tensor([0.5, 0.75])).tolist()
+    figure, (plane, bars) = plt.subplots(1, 2, figsize=(8.6, 3.6))
+    x, y = (torch.linspace(0, end, 50) for end in high)
+    lines = plane.contour(x, y, start[0] * x + start[1] * y[:, None], range(1, 9))
+    lines.set(color=NEUTRAL, linestyle="--", linewidth=1)
+    foot, across = start / (start @ start), start.flip(0) / start.norm() * torch.tensor([-1, 1])
+    at = [(foot * score + 0.35 * across).tolist() for score in (1, 2)]
+    plane.clabel(lines, fmt="score %.0f", colors=NEUTRAL, fontsize=11, manual=at)
+    arrow = {"arrowstyle": "-|>", "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
+    for name, at in zip([*names, "query"], [*keys.tolist(), start.tolist()], strict=True):
+        colour = PALETTE[0] if name == "query" else PALETTE[1]
+        plane.annotate("", at, (0, 0), arrowprops=arrow | {"color": colour})
+        plane.annotate(name, at, xytext=(4, 6), textcoords="offset points")
+    plane.set(xlim=(0, high[0]), ylim=(0, high[1]), aspect="equal", xlabel=dims[0], ylabel=dims[1])
+    bars.bar(prices, weights.tolist(), color=PALETTE[1], width=0.6)
+    for name, price, weight in zip(names, prices, weights.tolist(), strict=True):
+        bars.text(price, weight + 0.02, f"{name}\n{weight:.2f}", ha="center")
+    bars.plot(output, -0.05, "^", color=PALETTE[2], ms=11, clip_on=False)
+    bars.text(output + 0.2, -0.08, f"{output:.2f}{unit}", va="center")
+    bars.set(xlim=(0, max(prices) + 1), ylim=(-0.12, 1), xlabel=f"price{unit}", ylabel="weight")
     told = ", ".join(f"{n} {w:.2f}" for n, w in zip(names, weights.tolist(), strict=True))
-    answer = ", ".join(f"{number:.2f}" for number in output)
     asked = ", ".join(f"{d} {n:.2f}" for d, n in zip(dims, start.tolist(), strict=True))
-    alt = f"A query among {S} keys: {asked}. Its weights: {told}. The output: {answer}{unit}."
-    given: dict[str, Any] = {"names": list(names), "dims": list(dims), "scale": 1.0, "unit": unit}
+    alt = f"A query among {len(keys)} keys: {asked}. Its weights: {told}. "
+    alt += f"The output: {output:.2f}{unit}."
+    given: dict[str, Any] = {"names": list(names), "dims": list(dims), "unit": unit, "high": high}
     given |= {"keys": keys.tolist(), "values": values.tolist(), "start": start.tolist()}
-    given |= {"low": low, "high": reach}
     return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))

@@ -5,14 +5,11 @@ from tools.claims import claim, says
 with says("0.21 \\cdot 2 + 0.58 \\cdot 3 + 0.21 \\cdot 5 = 3.21"):
     claim(price, 3.205, 3.215)
 menu_keys = torch.tensor([tea, coffee, cake])
-with says("there the query is as near to cake as to coffee."):
-    claim(torch.cdist(query[None, 1:], menu_keys[1:, 1:]).diff() == 0)
-with says("warm adds 1 for coffee, 0 for cake."):
-    claim((menu_keys * query)[1:, 0].tolist() == [1, 0])
-with says("What is very sweet, and neither warm nor bitter, costs most: it is almost a cake."):
-    claim((menu_keys @ torch.tensor([0.0, 0.0, 2.0])).softmax(0) @ prices, 4.4, 5)
-with says("at 8 the best one counts almost alone"):
-    claim((8 * menu_keys @ query).softmax(0)[1], at_least=0.995)
+with says("at a right angle it is 0."):
+    claim(menu_keys[2] @ menu_keys[0] == 0)
+with says("so whatever is bitter scores twice as much with coffee, tea itself included."):
+    claim(menu_keys[1] @ query == 2 * menu_keys[0] @ query)
+    claim(menu_keys[1] @ menu_keys[0] == 2 * menu_keys[0] @ menu_keys[0])
 
 with says("with its own vector as the query, can would find can, not you."):
     own = (x @ x.T).softmax(-1)[0]

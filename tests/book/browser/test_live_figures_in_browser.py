@@ -1,5 +1,7 @@
 """The live figures in a real browser, from a saved file: by keyboard, mouse, finger."""
 
+import re
+
 import pytest
 import torch
 
@@ -9,9 +11,10 @@ from chapters.live.turn import live_turn
 from tools.notebooks import ROOT
 from utils.positions import RotaryPositionalEncoding, SinusoidalPositionalEncoding
 
-KEYS = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # (S, D)
+KEYS = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])  # (S, D)
 PRICES = torch.tensor([[2.0], [3.0], [5.0]])  # (S, D_value)
-START = torch.tensor([1.0, 1.0, 1.0])
+WEIGHTS = ".query tbody td:nth-child(4)"
+START = torch.tensor([1.0, 1.0])
 TOKENS = ["can", "you", "?", "[PAD]", "<b>"]
 X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [1.0, -1.0]])  # (T, D)
 ARROWS = torch.tensor([[0.75, 1.0], [-0.28, 0.96]])  # of a query and a key: right, up
@@ -29,10 +32,9 @@ TIPS = r"all => all.map(e => /L(\S+) ([^l]+)/.exec(e.getAttribute('d'))).map(d =
 def file(save):
     """A page with all of them, as somebody would save it."""
     given = {"keys": KEYS, "names": ["tea", "coffee", "cake"], "start": START}
-    given |= {"dims": ["warm", "bitter", "sweet"], "values": PRICES, "unit": " €"}
+    given |= {"dims": ["bitter", "sweet"], "values": PRICES, "unit": " €"}
     figures = {
         "query": live_query("It moves. So.", **given),
-        "plane": live_query("It is within.", keys=X, names=TOKENS, dims=["a", "b"], start=X[2]),
         "mask": live_mask("It blocks. So.", tokens=TOKENS, x=X, length=LENGTH),
         "turn": live_turn("It turns. So.", *ARROWS),
     }
@@ -66,18 +68,19 @@ def slider(page, figure, name):
 def asked(page):
     """The query that the sliders of the figure say."""
     found = page.locator(".query input").evaluate_all("all => all.map(e => Number(e.value))")
-    return torch.tensor(found[:3])
+    return torch.tensor(found)
 
 
-def assert_answers(page, query, scale=1.0):
-    """The table has the weights of this query, and the sentence its output."""
-    adds = scale * KEYS * query  # (S, D): what each number adds to the scores
-    weights = adds.sum(dim=-1).softmax(dim=-1)
-    torch.testing.assert_close(numbers(page, ".query td.bar"), weights, atol=0.0051, rtol=0)
-    shown = numbers(page, ".query table:has-text('warm') tbody td").view(3, 4)
-    expected = torch.column_stack([adds, adds.sum(dim=-1)])
+def assert_answers(page, query):
+    """The table has the scores and weights of this query, and the sentence the price."""
+    weights = (KEYS @ query).softmax(dim=-1)  # (S,)
+    torch.testing.assert_close(numbers(page, WEIGHTS)[:3], weights, atol=0.0051, rtol=0)
+    sums = page.locator(".query tbody td:nth-child(2)").all_inner_texts()[:3]
+    shown = torch.tensor([[float(n) for n in re.findall(r"[.\d]+", one)] for one in sums])
+    terms = torch.stack([query.expand(3, 2), KEYS], dim=-1).flatten(1)  # (S, 2 * D)
+    expected = torch.column_stack([terms, KEYS @ query])
     torch.testing.assert_close(shown, expected, atol=0.0051, rtol=0)
-    assert f"Output: {(weights @ PRICES).item():.2f} €." in told(page, "query")
+    assert told(page, "query").endswith(f" = {(weights @ PRICES).item():.2f} €")
 
 
 def middle(locator):
@@ -103,18 +106,13 @@ def swipe(page, start, end):
 
 def test_a_query_moves_by_keyboard(page):
     assert_answers(page, START)
-    assert told(page, "query").startswith("Most weight: coffee, 0.58. ")
-    output = (X @ X[2]).softmax(dim=-1) @ X
-    assert f"Output: ({output[0]:.2f},\u00a0{output[1]:.2f})" in told(page, "plane")
-    for key in ("Tab", "Home", "Tab", *["ArrowRight"] * 4):  # "warm", then "bitter"
+    assert told(page, "query").startswith("Price: 0.21 · 2 + 0.58 · 3 + 0.21 · 5 = ")
+    for key in ("Tab", "Home", "Tab", *["ArrowRight"] * 4):  # "bitter", then "sweet"
         page.keyboard.press(key)
-    assert slider(page, "query", "bitter").get_attribute("aria-valuetext") == "1.08"
-    query = torch.tensor([0.0, 1.08, 1.0])
-    assert_answers(page, query)
-    slider(page, "query", "scale").focus()
-    for key, scale in (("Home", 0), ("End", 8)):
-        page.keyboard.press(key)
-        assert_answers(page, query, scale)
+    assert slider(page, "query", "sweet").get_attribute("aria-valuetext") == "1.20"
+    assert_answers(page, torch.tensor([0.0, 1.2]))
+    page.keyboard.press("Home")
+    assert_answers(page, torch.zeros(2))
 
 
 def test_a_query_is_dragged_by_mouse_and_finger_and_stays_on_the_plane(open_file, file):
@@ -123,17 +121,18 @@ def test_a_query_is_dragged_by_mouse_and_finger_and_stays_on_the_plane(open_file
     x, y = middle(tip)
     drag(page, (x, y), (x - 40, y - 60))
     page.mouse.move(x, y)  # let go, it stays
-    assert asked(page)[1] < 1 < asked(page)[2]
+    assert asked(page)[0] < 1 < asked(page)[1]
     assert_answers(page, asked(page))
     assert middle(tip) == pytest.approx((x - 40, y - 60), abs=8)
     drag(page, middle(tip), (1, 1))
-    assert asked(page).tolist() == [1, 0, 2]
+    assert asked(page).tolist() == [0, 1.75]
 
     page = open_file(file, 390)
-    page.locator(".query svg[role=img]").last.scroll_into_view_if_needed()
-    before, (x, y) = page.evaluate("scrollY"), middle(page.locator(".query circle.tip"))
+    tip = page.locator(".query circle.tip")
+    page.locator(".query .stage").scroll_into_view_if_needed()
+    before, (x, y) = page.evaluate("scrollY"), middle(tip)
     swipe(page, (x, y), (x - 50, y - 50))
-    assert asked(page)[1] < 1 < asked(page)[2]
+    assert asked(page)[0] < 1 < asked(page)[1]
     assert_answers(page, asked(page))
     assert page.evaluate("scrollY") == before
 

@@ -12,7 +12,7 @@ from chapters.live.turn import live_turn
 from tools.problems import LEGIBLE, smallest_text
 
 PLANE = {"keys": torch.eye(2), "names": ["a", "</script>"], "dims": ["x", "y"]}
-PLANE["start"] = torch.ones(2)
+PLANE |= {"start": torch.ones(2), "values": torch.tensor([[1.0], [3.0]])}
 MASK = {"tokens": ["a", "b"], "x": torch.eye(2), "length": 1}
 TURN = {"query": torch.ones(2), "key": torch.arange(2.0)}
 FIGURES = {live_query: PLANE, live_mask: MASK, live_turn: TURN, live_layer: {}}
@@ -34,12 +34,12 @@ def test_the_script_is_given_what_was_given():
     html = live_query("It moves.", **PLANE)._repr_html_()
     given = json.loads(unescape(re.search(r'data-given="([^"]*)"', html)[1]))
     assert given["names"] == PLANE["names"]
-    assert given["keys"] == given["values"] == [[1, 0], [0, 1]]
-    assert (given["low"], given["high"]) == (0, 2)
+    assert given["keys"] == [[1, 0], [0, 1]]
+    assert given["values"] == [[1], [3]]
 
 
 def test_the_pictures_say_their_numbers():
-    alt = repr(live_query("It moves.", **PLANE | {"values": torch.tensor([[1.0], [3.0]])}))
+    alt = repr(live_query("It moves.", **PLANE))
     assert alt.endswith("Its weights: a 0.50, </script> 0.50. The output: 2.00.")
     assert repr(live_mask("It blocks.", **MASK)).endswith("a: 1.00, 0.00; b: 1.00, 0.00.")
     assert "RoPE -0.30 to -0.30" in repr(live_turn("It turns.", **TURN))
