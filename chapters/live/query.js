@@ -2,7 +2,7 @@
 function query(stage, { names, dims, keys, values, start, high, unit }) {
   const [key, value] = [Matrix.from(keys), Matrix.from(values)];
   const pane = make("div");
-  pane.append(make("p", { textContent: "Drag the query. Which line does each key reach?" }));
+  pane.append(make("p", { textContent: "Drag the query. Dashed: equal scores." }));
   const picture = set(draw(pane, "svg", { viewBox: "0 0 320 238", role: "img" }), {
     "aria-label": `The query and the keys as arrows; ${dims[0]} to the right, ${dims[1]} upwards.`,
   });
@@ -23,7 +23,7 @@ function query(stage, { names, dims, keys, values, start, high, unit }) {
   });
   names.forEach((name, s) => {
     const [[x, y], [a, b]] = [place(keys[s]), keys[s]];
-    draw(picture, "line", { x1: left, y1: low, x2: x, y2: y, class: "key" });
+    draw(picture, "line", { x1: left, y1: low, x2: x, y2: y, class: "key", "stroke-width": 3 });
     const turn = `translate(${x} ${y}) rotate(${(-Math.atan2(b, a) * 180) / Math.PI})`;
     draw(picture, "path", { d: "M2 0l-14-7v14z", transform: turn, class: "key" });
     const at = b ? { x: x - 9, y: y + 4, "text-anchor": "end" } : { x, y: y + 20 };
@@ -52,7 +52,7 @@ function query(stage, { names, dims, keys, values, start, high, unit }) {
   };
   const rows = names.map(line);
   const totals = line("sum");
-  const balance = draw(make("div"), "svg", { viewBox: "0 0 320 130", "aria-hidden": true });
+  const balance = draw(make("div"), "svg", { viewBox: "0 10 320 120", "aria-hidden": true });
   const along = (price) => 10 + (300 * price) / (Math.max(...values.flat()) + 1);
   const bars = names.map((name, s) => {
     const x = along(values[s][0]);
@@ -66,8 +66,8 @@ function query(stage, { names, dims, keys, values, start, high, unit }) {
   draw(pivot, "path", { d: "M0 81l8 13h-16z" });
   const price = draw(pivot, "text", { x: 12, y: 95 });
   const told = set(make("p"), { role: "status" });
-  const title = make("p", { className: "title" }, "The price is where the ", found("weights"), " balance");
-  stage.append(pane, make("div", {}, sums.whole, title, balance.parentNode, told));
+  const title = make("b", {}, "The price is where the ", found("weights"), " balance");
+  stage.append(pane, make("div", {}, sums.whole, make("p", {}, title), balance.parentNode, told));
   const brief = (number) => two(number).replace(/\.?0+$/, ""); // without zeros at the end
 
   function update() {
@@ -80,8 +80,8 @@ function query(stage, { names, dims, keys, values, start, high, unit }) {
       score.replaceChildren(...terms, ` = ${brief(scores[s])}`);
       power.textContent = two(Math.exp(scores[s]));
       weight.textContent = two(weights[s]);
-      set(bars[s].bar, { y: 80 - 64 * weights[s], height: 64 * weights[s] });
-      set(bars[s].share, { y: 76 - 64 * weights[s] }).textContent = two(weights[s]);
+      set(bars[s].bar, { y: 80 - 54 * weights[s], height: 54 * weights[s] });
+      set(bars[s].share, { y: 76 - 54 * weights[s] }).textContent = two(weights[s]);
     });
     totals[1].textContent = two(scores.reduce((sum, score) => sum + Math.exp(score), 0));
     totals[2].textContent = "1.00";
