@@ -2,32 +2,29 @@
 function mask(stage, { tokens, x, length }) {
   const [rows, T] = [Matrix.from(x), tokens.length];
   const [padding, causal] = [validLengthMask(length, T), causalMask(T, T)];
-  const presets = {
-    none: [() => true, "None: every query reads every key, padding too."],
-    padding: [(_, s) => padding[s], "Padding: no query reads [PAD]."],
-    causal: [(t, s) => causal[t][s], "Causal: each query reads itself and what is before it."],
-    both: [(t, s) => padding[s] && causal[t][s], "Both: each query reads the words up to itself."],
+  const every = mapMask(causal, () => true);
+  const masks = {
+    none: [every, "every query may read every key, padding too"],
+    padding: [mapMask(every, (_, t, s) => padding[s]), "no query may read [PAD]"],
+    causal: [causal, "a query may read itself and what is before it"],
+    both: [mapMask(causal, (one, t, s) => one && padding[s]), "a query may read the words so far"],
   };
-  let [meant, row] = ["both", 1];
-  let given = mapMask(causal, (_, t, s) => presets.both[0](t, s));
-  const choice = make("select", { onchange: update });
-  choice.append(make("option", {}, "may attend: F.scaled_dot_product_attention"));
-  choice.append(make("option", {}, "blocked: nn.MultiheadAttention"));
-  const blocks = () => choice.selectedIndex === 1;
-  const controls = make("div", { className: "buttons" }, make("span", { textContent: "Mask" }));
-  const chosen = Object.entries(presets).map(([name, [allows]]) => {
-    const onclick = () => {
-      meant = name;
-      given = mapMask(given, (_, t, s) => allows(t, s) !== blocks());
-      update();
-    };
-    const one = make("button", { type: "button", textContent: name, onclick });
-    controls.append(one);
-    return { one, name };
+  // What is written says who may be read; its reader may take it for the opposite.
+  let [written, row] = [masks.padding[0], 0];
+  const reader = make("select", { onchange: update });
+  const names = ["F.scaled_dot_product_attention", "nn.MultiheadAttention"];
+  reader.append(...names.map((name) => make("option", {}, name)));
+  const controls = make("div", { className: "buttons" });
+  controls.append(make("span", { textContent: "Mask" }));
+  const buttons = Object.entries(masks).map(([textContent, [mask]]) => {
+    const onclick = () => update((written = mask));
+    controls.append(make("button", { type: "button", textContent, onclick }));
+    return controls.lastChild;
   });
-  controls.append(make("label", {}, make("span", { textContent: "True means" }), choice));
+  controls.append(make("label", {}, make("span", { textContent: "Read by" }), reader));
 
-  const { whole, body } = table("Click a cell, or point at a row", ["query", ...tokens]);
+  const caption = "True = may attend. Tap a cell to change it, a row to see its sum";
+  const { whole, body } = table(caption, ["query", ...tokens]);
   const corner = Object.assign(whole.rows[0].cells[0], { rowSpan: 2 });
   whole.tHead.prepend(make("tr", {}, corner, make("th", { colSpan: T, textContent: "key" })));
   const lines = tokens.map((token, t) => {
@@ -36,9 +33,10 @@ function mask(stage, { tokens, x, length }) {
     body.append(line);
     return line;
   });
-  const cells = mapMask(given, (_, t, s) => {
+  const cells = mapMask(causal, (_, t, s) => {
     const cell = make("button", { type: "button", tabIndex: t + s ? -1 : 0 });
-    cell.addEventListener("click", () => update((given[t][s] = !given[t][s])));
+    const flipped = () => mapMask(written, (one, i, j) => one !== (i === t && j === s));
+    cell.addEventListener("click", () => update((written = flipped())));
     cell.addEventListener("focus", () => {
       cells.flat().forEach((other) => (other.tabIndex = other === cell ? 0 : -1));
       update((row = t));
@@ -57,54 +55,54 @@ function mask(stage, { tokens, x, length }) {
   for (const [kind, says] of [
     ["allowed", "read: the bluer, the more weight"],
     ["", "– blocked: no weight"],
-    ["allowed leak", "! read, though the mask you chose blocks it"],
+    ["allowed leak", "! a leak: read, though it says False"],
   ])
     legend.append(make("span", { className: `swatch ${kind}` }), says, make("br"));
   const [ofMask, ofRow] = [make("p"), make("p")];
   const told = set(make("div", {}, ofMask, ofRow), { role: "status" });
   stage.append(controls, make("div", {}, whole), make("div", {}, legend, told));
-  const exact = (number) => number.toFixed(3);
 
   function update() {
-    const allowed = blocks() ? blockedToAllowed(given) : given;
-    const [weights, before] = [allowed, null].map(
+    const turns = reader.selectedIndex === 1; // to it True is "blocked"
+    const read = turns ? blockedToAllowed(written) : written;
+    const [weights, before] = [read, null].map(
       (mask) => scaledDotProductAttention(rows, rows, rows, mask).weights,
     );
-    const [allows, rule] = presets[meant];
-    mapMask(allowed, (one, t, s) => {
-      const word = given[t][s] ? "True" : "False";
-      const share = weights.row(t)[s];
-      const leak = one && !allows(t, s);
-      const shown = one ? two(share) : allowed[t].some(Boolean) ? "–" : "0/0";
+    mapMask(read, (one, t, s) => {
+      const [word, share] = [written[t][s] ? "True" : "False", weights.row(t)[s]];
+      const leak = one && !written[t][s];
+      const shown = one ? two(share) : read[t].some(Boolean) ? "–" : "0/0";
       const kind = `${one ? "allowed" : ""} ${leak ? "leak" : ""}`;
       const cell = Object.assign(cells[t][s], { className: kind });
-      cell.replaceChildren(leak ? "! " : "", shown, make("small", { textContent: word }));
+      cell.replaceChildren(make("span", { textContent: word }), leak ? "! " : "", shown);
       cell.style.setProperty("--share", share);
       const pair = `query ${tokens[t]} ${t}, key ${tokens[s]} ${s}`;
       set(cell, { "aria-label": `${pair}: ${word}, weight ${shown}${leak ? ", a leak" : ""}` });
     });
-    for (const { one, name } of chosen) set(one, { "aria-pressed": name === meant });
     lines.forEach((line, t) => (line.className = t === row ? "chosen" : ""));
-    ofMask.textContent = rule;
-    if (body.querySelector(".leak")) ofMask.append(" Yet every cell marked ! is read.");
-    if (!allowed.every((one) => one.some(Boolean))) ofMask.append(" 0/0: no key is left.");
+    const [all, isIt] = [Object.values(masks), ([mask]) => String(mask) === String(written)];
+    all.forEach((one, i) => set(buttons[i], { "aria-pressed": isIt(one) }));
+    const rule = all.find(isIt)?.[1] ?? "your own";
+    const leaks = body.querySelectorAll(".leak").length;
+    const empty = read.filter((one) => !one.some(Boolean)).length;
+    const takes = turns ? "blocked, the opposite (it needs ~mask)" : "may attend, as meant";
+    ofMask.textContent = `Mask: ${rule}. ${reader.value} takes True as ${takes}. Leaks: ${leaks}.`;
+    if (empty) ofMask.append(` Queries with no key left (0/0): ${empty}.`);
 
-    const reads = [...tokens.keys()].filter((s) => allowed[row][s]);
+    const reads = [...tokens.keys()].filter((s) => read[row][s]);
     const left = reads.reduce((sum, s) => sum + before.row(row)[s], 0);
     const isWhole = reads.length === T;
     const shares = reads.map((s) => {
-      const part = isWhole ? "" : `${exact(before.row(row)[s])} / ${exact(left)} = `;
+      const part = isWhole ? "" : `${before.row(row)[s].toFixed(3)} / ${left.toFixed(3)} = `;
       return `“${tokens[s]}” ${part}${two(weights.row(row)[s])}`;
     });
-    const gives = blocks()
-      ? "nn.MultiheadAttention gives nan, the course's layer zeros"
-      : "F.scaled_dot_product_attention gives zeros";
+    const padded = weights.row(row).slice(length).reduce((sum, share) => sum + share, 0);
     const tells = !reads.length
-      ? `no key is left, and the softmax is 0/0: ${gives}`
+      ? `no key is left, and the softmax is 0/0. ${reader.value} gives ${turns ? "nan" : "zeros"}`
       : isWhole
-        ? `nothing is blocked: ${shares.join(", ")}`
-        : `without a mask, the blocked keys would take ${exact(1 - left)} of its weight. ` +
-          `The others have ${exact(left)}; divided by that, they make 1: ${shares.join(", ")}`;
+        ? `every key is read: ${shares.join(", ")}. Padding has ${two(padded)} in all`
+        : `under “none” the keys it reads have ${left.toFixed(3)} of its weight. ` +
+          `Divided by that, they make 1: ${shares.join(", ")}`;
     const unread = row < length ? "" : " This query is padding: its output is left out.";
     ofRow.textContent = `Query “${tokens[row]}”: ${tells}.${unread}`;
   }

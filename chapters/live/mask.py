@@ -1,4 +1,4 @@
-"""A live figure: a mask to click, in either convention, and its weights."""
+"""A live figure: a mask to tap, its reader, who may take True for the opposite, and the weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def live_mask(caption: str, tokens: Sequence[str], x: Tensor, length: int) -> Li
     """Make it of T tokens and x (T, D), all of q, k and v; padding begins at ``length``."""
     T, D = x.shape
     places = torch.arange(T)
-    allowed = (places <= places[:, None]) & (places < length)  # (T, S)
+    allowed = (places < length).expand(T, T)  # (T, S)
     scores = (x @ x.T * D**-0.5).masked_fill(~allowed, -torch.inf)
     weights = scores.softmax(dim=-1).nan_to_num()  # (T, S)
     figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.9))
@@ -29,6 +29,6 @@ def live_mask(caption: str, tokens: Sequence[str], x: Tensor, length: int) -> Li
         axes.tick_params(axis="x", rotation=90)
     rows = zip(tokens, weights.tolist(), strict=True)
     told = "; ".join(f"{token}: {', '.join(f'{w:.2f}' for w in row)}" for token, row in rows)
-    alt = f"A causal mask for a text of {length} of {T} tokens, and its weights. {told}."
+    alt = f"A padding mask for a text of {length} of {T} tokens, and its weights. {told}."
     given = {"tokens": list(tokens), "x": x.tolist(), "length": length}
     return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))
