@@ -1,46 +1,47 @@
 // A query among keys: what it scores, how the scores share the weight, and the price they make.
-function query(stage, { names, dims, keys, values, start, high, unit }) {
+function query(stage, { names, dims, keys, values, start, low, high, unit }) {
   const [key, value] = [Matrix.from(keys), Matrix.from(values)];
   const pane = make("div");
   pane.append(make("p", { textContent: "Drag the query. Dashed: equal scores." }));
-  const picture = set(draw(pane, "svg", { viewBox: "0 0 320 238", role: "img" }), {
+  const picture = set(draw(pane, "svg", { viewBox: "0 0 320 240", role: "img" }), {
     "aria-label": `The query and the keys as arrows; ${dims[0]} to the right, ${dims[1]} upwards.`,
   });
-  const numbers = dims.map((name, i) =>
-    slider(pane, `query, ${name}`, { min: 0, max: high[i], step: 0.05, value: start[i] }, update),
-  );
+  const numbers = dims.map((name, i) => {
+    const range = { min: low[i], max: high[i], step: 0.1, value: start[i] };
+    return slider(pane, `query, ${name}`, range, update);
+  });
 
-  const size = 250 / high[0];
-  const place = ([x, y]) => [44 + size * x, 20 + size * (high[1] - y)];
-  const [[left, low], [right, top]] = [place([0, 0]), place(high)];
-  draw(picture, "path", { d: `M${left} ${top}V${low}H${right}`, class: "axis", fill: "none" });
-  draw(picture, "text", { x: right, y: 232, "text-anchor": "end" }, `${dims[0]} →`);
-  draw(picture, "text", { x: 0, y: 12 }, `↑ ${dims[1]}`);
-  // Where a key would have to end for the score s, in every direction.
-  const lines = Array.from({ length: Math.ceil(dot(high, high)) }, (_, s) => {
-    const line = draw(picture, "line", { class: "score" });
-    return { line, name: draw(picture, "text", { "text-anchor": "middle" }, s ? s + 1 : "score 1") };
-  });
-  names.forEach((name, s) => {
+  const size = 300 / (high[0] - low[0]);
+  const place = ([x, y]) => [8 + size * (x - low[0]), 18 + size * (high[1] - y)];
+  const [[x0, y0], [left, bottom], [right, top]] = [[0, 0], low, high].map(place);
+  draw(picture, "path", { d: `M${left} ${y0}H${right}M${x0} ${bottom}V${top}`, class: "axis" });
+  draw(picture, "text", { x: left, y: y0 - 8 }, `${dims[0]} →`);
+  draw(picture, "text", { x: x0 - 4, y: 12 }, `↑ ${dims[1]}`);
+  const lines = draw(picture, "g", { "text-anchor": "middle", style: "color: var(--fig-note)" });
+  // The shorter are on top, and wider, so that each is seen.
+  const sizes = keys.map((one) => Math.hypot(...one));
+  for (const s of [...keys.keys()].sort((a, b) => sizes[b] - sizes[a])) {
     const [[x, y], [a, b]] = [place(keys[s]), keys[s]];
-    draw(picture, "line", { x1: left, y1: low, x2: x, y2: y, class: "key", "stroke-width": 3 });
-    const turn = `translate(${x} ${y}) rotate(${(-Math.atan2(b, a) * 180) / Math.PI})`;
-    draw(picture, "path", { d: "M2 0l-14-7v14z", transform: turn, class: "key" });
-    const at = b ? { x: x - 9, y: y + 4, "text-anchor": "end" } : { x, y: y + 20 };
-    draw(picture, "text", { "text-anchor": "middle", ...at }, name);
-  });
-  const arrow = draw(picture, "line", { x1: left, y1: low, class: "query" });
+    const ends = { x1: x0, y1: y0, x2: x, y2: y };
+    draw(picture, "line", { ...ends, class: "key", "stroke-width": 4 + 4 / sizes[s] });
+    const transform = `translate(${x} ${y}) rotate(${(-Math.atan2(b, a) * 180) / Math.PI})`;
+    const style = "stroke: var(--fig-paper)";
+    draw(picture, "path", { d: "M2 0l-16-9v18z", transform, class: "key", style });
+    const at = b ? { x: x - 12, y: y + 4, "text-anchor": "end" } : { x, y: y + 24 };
+    draw(picture, "text", { "text-anchor": "middle", ...at }, names[s]);
+  }
+  const arrow = draw(picture, "line", { x1: x0, y1: y0, class: "query" });
   const handle = draw(picture, "g");
-  draw(handle, "circle", { r: 24, fill: "transparent" });
-  draw(handle, "circle", { r: 9, class: "tip" });
   const label = draw(handle, "text", { y: -8 }, "query");
+  draw(handle, "circle", { r: 24, fill: "transparent" });
+  draw(handle, "circle", { r: 9, class: "query", fill: "transparent" });
   drag(picture, handle, ({ x, y }) => {
-    numbers[0].value = clamp((x - left) / size, 0, high[0]);
-    numbers[1].value = clamp((low - y) / size, 0, high[1]);
+    numbers[0].value = clamp((x - x0) / size, low[0], high[0]);
+    numbers[1].value = clamp((y0 - y) / size, low[1], high[1]);
     update();
   });
 
-  const sums = table("Scores become weights", ["key", "score: ", "exp(score)", "weight"]);
+  const sums = table("Scores become weights", ["key", "score: ", "exp\u200b(score)", "weight"]);
   const [asks, found] = ["asks", "found"].map(
     (className) => (textContent) => make("b", { className, textContent }),
   );
@@ -76,7 +77,10 @@ function query(stage, { names, dims, keys, values, start, high, unit }) {
     const [scores, weights] = [[...result.scores.data], [...result.weights.data]];
     const shown = two(result.output.data[0]) + unit;
     rows.forEach(([score, power, weight], s) => {
-      const terms = q.flatMap((one, i) => [i ? " + " : "", asks(brief(one)), "·", found(keys[s][i])]);
+      const terms = q.flatMap((one, i) => [
+        i ? (one < 0 ? " − " : " + ") : "",
+        ...[asks(brief(i ? Math.abs(one) : one)), "·", found(keys[s][i])],
+      ]);
       score.replaceChildren(...terms, ` = ${brief(scores[s])}`);
       power.textContent = two(Math.exp(scores[s]));
       weight.textContent = two(weights[s]);
@@ -93,21 +97,20 @@ function query(stage, { names, dims, keys, values, start, high, unit }) {
     price.textContent = shown;
     const terms = weights.map((weight, s) => `${two(weight)} · ${values[s][0]}`);
     told.replaceChildren(`Price: ${terms.join(" + ")} = `, make("b", { textContent: shown }));
-    lines.forEach(({ line, name }, i) => {
-      const s = i + 1;
-      const isSeen = s < dot(q, high);
-      for (const part of [line, name]) set(part, { visibility: isSeen ? "visible" : "hidden" });
-      if (!isSeen) return;
-      const from = s <= q[1] * high[1] ? [0, s / q[1]] : [(s - q[1] * high[1]) / q[0], high[1]];
-      const to = s <= q[0] * high[0] ? [s / q[0], 0] : [high[0], (s - q[0] * high[0]) / q[1]];
-      const [[x1, y1], [x2, y2]] = [place(from), place(to)];
-      set(line, { x1, y1, x2, y2 });
-      // Its name stands beside the query, on the side that has more room.
-      const [x0, y0] = place(q.map((one) => (one * s) / dot(q, q)));
-      const aside = (q[1] > 0.6 * q[0] ? 36 : -36) / Math.hypot(...q);
-      const at = { x: x0 + aside * q[1], y: y0 + aside * q[0] + 4 };
-      set(name, { ...at, visibility: at.y > top && at.x < right ? "visible" : "hidden" });
-    });
+    // Where a key would have to end for the score s: from border to border, the lower end first.
+    lines.replaceChildren();
+    for (let s = -9; s <= 9; s++) {
+      const ends = [low, high].flatMap(([x, y]) => [
+        [x, (s - q[0] * x) / q[1]],
+        [(s - q[1] * y) / q[0], y],
+      ]);
+      const inside = (end) => end.every((one, i) => one > low[i] - 1e-6 && one < high[i] + 1e-6);
+      const seen = ends.filter(inside).sort((a, b) => a[1] - b[1]);
+      if (seen.length < 2) continue;
+      const [[x1, y1], [x2, y2]] = [seen[0], seen.at(-1)].map(place);
+      draw(lines, "line", { x1, y1, x2, y2, class: "score" });
+      draw(lines, "text", { x: clamp(x1, 14, 306), y: y1 + 5 }, brief(s));
+    }
   }
   update();
 }

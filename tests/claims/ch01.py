@@ -8,8 +8,9 @@ menu_keys = torch.tensor([tea, coffee, cake])
 with says("at a right angle it is 0."):
     claim(menu_keys[2] @ menu_keys[0] == 0)
 with says("so whatever is bitter scores twice as much with coffee, tea itself included."):
-    claim(menu_keys[1] @ query == 2 * menu_keys[0] @ query)
-    claim(menu_keys[1] @ menu_keys[0] == 2 * menu_keys[0] @ menu_keys[0])
+    claim(torch.equal(menu_keys[1], 2 * menu_keys[0]))
+with says("can give tea the most: the score of coffee is then twice as far below 0."):
+    claim((menu_keys @ torch.tensor([-0.6, -1])).argmax() == 0)
 
 with says("with its own vector as the query, can would find can, not you."):
     own = (x @ x.T).softmax(-1)[0]

@@ -1,6 +1,8 @@
 """The live figures in a real browser, from a saved file: by keyboard, mouse, finger."""
 
+import itertools
 import re
+from functools import partial
 
 import pytest
 import torch
@@ -25,6 +27,10 @@ MASKS = {
     "both": (PLACES < LENGTH) & (PLACES[:, None] >= PLACES),
 }
 TIPS = r"all => all.map(e => /L(\S+) ([^l]+)/.exec(e.getAttribute('d'))).map(d => [+d[1], -d[2]])"
+READERS = {
+    "F.scaled_dot_product_attention": "may attend, as meant",
+    "nn.MultiheadAttention": "blocked, the opposite",
+}
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +56,6 @@ def test_they_serve_everybody(serves_everybody, file):
     serves_everybody(file, lambda page: page.locator(".mask td button").first.click())
 
 
-def numbers(page, selector):
-    """The numbers in the cells of a table; a cell without a key counts as 0."""
-    texts = [t.split("\n")[0].strip("! ") for t in page.locator(selector).all_inner_texts()]
-    return torch.tensor([0.0 if text in ("–", "0/0") else float(text) for text in texts])
-
-
 def told(page, figure):
     return page.locator(f".{figure} [role=status]").inner_text().replace("−", "-")
 
@@ -66,14 +66,14 @@ def slider(page, figure, name):
 
 def asked(page):
     """The query that the sliders of the figure say."""
-    found = page.locator(".query input").evaluate_all("all => all.map(e => Number(e.value))")
-    return torch.tensor(found)
+    return torch.tensor(page.locator(".query input").evaluate_all("all => all.map(e => +e.value)"))
 
 
 def assert_answers(page, query):
     """The table has the scores and weights of this query, and the sentence the price."""
     rows = page.locator(".query tbody tr").all_inner_texts()[:3]
-    shown = torch.tensor([[float(n) for n in re.findall(r"[.\d]+", row)] for row in rows])
+    found = [re.findall(r"(−?) ?([.\d]+)", row) for row in rows]
+    shown = torch.tensor([[float(n) * (-1 if minus else 1) for minus, n in row] for row in found])
     terms = torch.stack([query.expand(3, 2), KEYS], dim=-1).flatten(1)  # (S, 2 * D)
     scores = KEYS @ query  # (S,)
     weights = scores.softmax(dim=-1)
@@ -108,25 +108,23 @@ def test_a_query_moves_by_keyboard(page):
     assert told(page, "query").startswith("Price: 0.21 · 2 + 0.58 · 3 + 0.21 · 5 = ")
     for key in ("Tab", "Home", "Tab", *["ArrowRight"] * 4):  # "bitter", then "sweet"
         page.keyboard.press(key)
-    assert slider(page, "query", "sweet").get_attribute("aria-valuetext") == "1.20"
-    assert_answers(page, torch.tensor([0.0, 1.2]))
+    assert slider(page, "query", "sweet").get_attribute("aria-valuetext") == "1.40"
+    assert_answers(page, torch.tensor([-1.5, 1.4]))
 
 
 def test_a_query_is_dragged_by_mouse_and_finger_and_stays_on_the_plane(open_file, file):
     page = open_file(file)
-    tip = page.locator(".query circle.tip")
+    tip = page.locator(".query circle.query")
     x, y = middle(tip)
     drag(page, (x, y), (x - 40, y - 60))
-    page.mouse.move(x, y)  # let go, it stays
     assert asked(page)[0] < 1 < asked(page)[1]
     assert_answers(page, asked(page))
     assert middle(tip) == pytest.approx((x - 40, y - 60), abs=8)
     drag(page, middle(tip), (1, 1))
-    assert asked(page).tolist() == [0, 1.75]
+    assert asked(page).tolist() == pytest.approx([-1.5, 1.7])
 
     page = open_file(file, 390)
-    tip = page.locator(".query circle.tip")
-    page.locator(".query .stage").scroll_into_view_if_needed()
+    tip = page.locator(".query circle.query")
     before, (x, y) = page.evaluate("scrollY"), middle(tip)
     swipe(page, (x, y), (x - 50, y - 50))
     assert asked(page)[0] < 1 < asked(page)[1]
@@ -134,40 +132,41 @@ def test_a_query_is_dragged_by_mouse_and_finger_and_stays_on_the_plane(open_file
     assert page.evaluate("scrollY") == before
 
 
-def masked_weights(allowed):
-    """What a mask makes of the scores, (T, T); a row without keys has none."""
-    scores = (X @ X.T * 2**-0.5).masked_fill(~allowed, -torch.inf)
-    return scores.softmax(dim=-1).nan_to_num()
+def assert_masks(page, read, written):
+    """The cells have what was written and these weights; what is read against it is a leak."""
+    cells = [text.split("\n") for text in page.locator(".mask td button").all_inner_texts()]
+    assert torch.tensor([word == "True" for word, _ in cells]).view(5, 5).equal(written)
+    leaks = torch.tensor(["!" in shown for _, shown in cells]).view(5, 5)
+    assert leaks.equal(read & ~written)
+    weights = [0.0 if shown in ("–", "0/0") else float(shown.strip("! ")) for _, shown in cells]
+    scores = (X @ X.T * 2**-0.5).masked_fill(~read, -torch.inf)
+    expected = scores.softmax(dim=-1).nan_to_num().flatten()  # a row without keys has none
+    torch.testing.assert_close(torch.tensor(weights), expected, atol=0.0051, rtol=0)
+    empty = (~read).all(dim=1).sum().item()
+    left = f" Queries with no key left (0/0): {empty}." if empty else "\n"
+    assert f"Leaks: {leaks.sum()}.{left}" in told(page, "mask")
 
 
-def assert_masks(page, allowed, said, meant):
-    """The cells say this, have the weights of the mask, and a mark where it reads too much."""
-    words = page.locator(".mask td small").all_inner_texts()
-    assert torch.tensor([text == "True" for text in words]).view(5, 5).equal(said)
-    shown = numbers(page, ".mask td button").view(5, 5)
-    torch.testing.assert_close(shown, masked_weights(allowed), atol=0.0051, rtol=0)
-    cells = page.locator(".mask td button").all_inner_texts()
-    assert torch.tensor(["!" in text for text in cells]).view(5, 5).equal(allowed & ~meant)
-
-
-def test_masks_in_both_conventions_by_finger(open_file, file):
+@pytest.mark.parametrize("order", [1, -1], ids=["mask first", "reader first"])
+def test_a_mask_and_its_reader_are_chosen_in_either_order(open_file, file, order):
     page = open_file(file, 390)
-    buttons = page.locator(".mask .buttons")
-    convention = page.get_by_label("True means")
-    for blocks in range(2):
-        for name, mask in MASKS.items():
-            convention.select_option(index=blocks)
-            buttons.get_by_role("button", name=name, exact=True).tap()
-            assert_masks(page, mask, ~mask if blocks else mask, mask)
-            assert buttons.locator("[aria-pressed=true]").all_inner_texts() == [name]
-            convention.select_option(index=1 - blocks)
-            assert_masks(page, ~mask, ~mask if blocks else mask, mask)
-    buttons.get_by_role("button", name="both", exact=True).tap()
-    page.locator(".mask td button").nth(1).tap()
-    opened = mask | (PLACES == 1) & (PLACES[:, None] == 0)
-    assert_masks(page, opened, opened, mask)
-    page.locator(".mask tbody th").nth(1).tap()
-    assert "“can” 0.165 / 0.501 = 0.33" in told(page, "mask")
+    button, reader = page.locator(".mask .buttons button"), page.get_by_label("Read by")
+    for (name, mask), who in itertools.product(MASKS.items(), READERS):
+        choose = button.get_by_text(name, exact=True).tap, partial(reader.select_option, who)
+        for choice in choose[::order]:
+            choice()
+        assert_masks(page, mask if who.startswith("F") else ~mask, mask)
+        assert page.locator(".mask [aria-pressed=true]").all_inner_texts() == [name]
+        assert f"{who} takes True as {READERS[who]}" in told(page, "mask")
+
+
+def test_a_mask_of_ones_own(open_file, file):
+    page = open_file(file, 390)  # at first it tells of the query that the prose asks about
+    assert "“can” 0.223 / 0.555 = 0.40" in told(page, "mask")
+    page.locator(".mask td button").nth(6).tap()
+    own = MASKS["padding"] & ~torch.diag(PLACES == 1)
+    assert_masks(page, own, own)
+    assert "Mask: your own." in told(page, "mask")
 
 
 def test_added_places_change_lengths_and_angle_turned_ones_do_not(page):
@@ -184,7 +183,8 @@ def test_added_places_change_lengths_and_angle_turned_ones_do_not(page):
         torch.testing.assert_close(torch.tensor(tips), pairs.flatten(0, 1), atol=1e-5, rtol=0)
         lengths, scores = pairs.norm(dim=-1), pairs.prod(dim=1).sum(dim=-1, keepdim=True)
         cells = torch.cat([lengths, scores / lengths.prod(dim=1, keepdim=True), scores], dim=1)
-        torch.testing.assert_close(numbers(page, ".turn td"), cells.flatten(), atol=0.0051, rtol=0)
+        shown = [float(t.replace("−", "-")) for t in page.locator(".turn td").all_inner_texts()]
+        torch.testing.assert_close(torch.tensor(shown), cells.flatten(), atol=0.0051, rtol=0)
     heights = "all => all.map(e => new Set([...e.points].map(p => Math.round(p.y))).size)"
     drawn = page.locator(".turn polyline").evaluate_all(heights)
     assert drawn[0] > drawn[1] == 1
