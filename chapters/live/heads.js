@@ -3,7 +3,7 @@
 
 const MARKS = ["[CLS]", "[SEP]"];
 const EPS = 1e-12; // of its layer norm
-const TOLD = 0.1; // a weight from which its number is in the picture; the tables have all
+const [TOLD, FOUND] = [0.1, 0.2]; // weights from which a number is shown, a word is found
 const SIDES = ["first sentence", "second sentence"];
 
 // Rows of numbers in 8 bits, each with its scale, or of two bytes each.
@@ -78,7 +78,7 @@ async function fetchHeads(version) {
 
 function heads(stage, given) {
   const start = make("button", { type: "button" });
-  start.textContent = `To point at words and type your own, fetch the heads, ${given.megabytes} MB`;
+  start.textContent = `Point at any word, type your own: load the heads, ${given.megabytes} MB`;
   const told = set(make("p"), { role: "status" });
   stage.classList.add("waits");
   stage.append(make("div", { className: "buttons" }, start), told);
@@ -86,7 +86,7 @@ function heads(stage, given) {
   start.addEventListener("click", async () => {
     if (asked) return;
     asked = true;
-    told.textContent = "Fetching the heads …";
+    told.textContent = "Loading the heads …";
     const kept = await fetchHeads(given.version);
     if (kept) {
       stage.classList.remove("waits");
@@ -100,8 +100,17 @@ function heads(stage, given) {
   });
 }
 
-function compare(stage, reader, { pairs, heads, count }) {
-  const quoted = (word) => (MARKS.includes(word) ? word : `“${word}”`);
+// What a head finds for the word at a place, `at`.
+function finds(row, tokens, at) {
+  const most = row.indexOf(Math.max(...row));
+  if (MARKS.includes(tokens[most])) return { says: `finds nothing, rests on ${tokens[most]}` };
+  if (most === at) return { says: "finds nothing, stays with itself" };
+  if (row[most] < FOUND) return { says: "finds nothing, spreads its weight" };
+  return { word: tokens[most], weight: row[most], says: `finds “${tokens[most]}”` };
+}
+
+function compare(stage, reader, { pairs, heads, notes, count }) {
+  const seekers = heads.slice(0, 2); // of neighbours; the third looks at the word before
   const offers = make("div", { className: "buttons" }, "Two senses of");
   const choices = Object.entries(pairs).map(([word, pair]) => {
     const onclick = () => open(word, pair);
@@ -109,35 +118,38 @@ function compare(stage, reader, { pairs, heads, count }) {
     offers.append(button);
     return { word, button };
   });
+  const hint = make("p");
+  const [first, second] = seekers.map(({ number, row }, n) =>
+    make("b", { className: `of-${row}`, textContent: `${n ? "h" : "H"}ead ${number}` }),
+  );
+  hint.append("Point at a word, or type. ", first, " underlines those for which it finds a ");
+  hint.append("neighbour, mostly from nature; ", second, ", mostly from people’s world.");
   const sides = SIDES.map((name) => {
-    const oninput = () => (read(side), show());
+    const oninput = () => (read(side), show(side));
     const input = make("input", { type: "text", spellcheck: false, autocomplete: "off", oninput });
-    const field = make("label", { className: "field" });
-    field.append(make("span", { textContent: `${name[0].toUpperCase()}${name.slice(1)}` }), input);
+    set(input, { "aria-label": `Words of the ${name}, to change` });
     const heard = set(make("p", { className: "heard" }), { role: "status" });
     const words = set(make("div", { className: "words" }), { role: "group" });
-    set(words, { "aria-label": `Words of the ${name}` });
-    const strips = heads.map((_, h) =>
-      set(make("div", { className: `strip of-${h}` }), { "aria-hidden": true }),
-    );
+    set(words, { "aria-label": `The ${name}, word by word` });
+    const rows = heads.map(({ number, name: habit, row }) => {
+      const says = make("span");
+      const title = make("p", { className: `title of-${row}` });
+      title.append(make("b", { textContent: `Head ${number}: ${habit}` }), " ", says);
+      const strip = set(make("div", { className: `strip of-${row}` }), { "aria-hidden": true });
+      return { says, title, strip };
+    });
     const { whole, body } = table("", ["word", ...heads.map(({ number }) => `head ${number}`)]);
-    const side = { name, input, field, heard, words, strips, whole, body };
+    const pane = make("div", { className: "pane" }, input, heard, words);
+    pane.append(...rows.flatMap(({ title, strip }) => [title, strip]));
+    const side = { name, input, heard, words, rows, whole, body, pane };
     return Object.assign(side, { tokens: [], picked: 0 });
   });
   const told = set(make("p", { className: "told" }), { role: "status" });
   const tables = make("div", { className: "tables" }, ...sides.map(({ whole }) => whole));
-  const behind = make("details", {}, make("summary", { textContent: "All weights, as tables" }));
-  behind.append(tables);
-  const pane = (side) => make("div", {}, side.field, side.heard, side.words);
-  const hint =
-    "Point at a word, here or in a coloured row, or go to it with Tab. It is framed below; the stronger another’s colour, the more weight it gets.";
-  stage.append(offers, ...sides.map(pane), make("p", { textContent: hint }));
-  heads.forEach(({ number, name, habit }, h) => {
-    const title = make("p", { className: `title of-${h}` });
-    title.append(make("b", { textContent: `Head ${number}: ${name}` }), ` ${habit}`);
-    stage.append(title, ...sides.map(({ strips }) => strips[h]));
-  });
-  stage.append(told, behind);
+  const summary = make("summary", { textContent: "All weights, and what the names rest on" });
+  const behind = make("details", {}, summary, tables);
+  behind.append(...notes.map((textContent) => make("p", { textContent })));
+  stage.append(offers, hint, ...sides.map(({ pane }) => pane), told, behind);
 
   function open(word, pair) {
     sides.forEach((side, n) => {
@@ -145,19 +157,16 @@ function compare(stage, reader, { pairs, heads, count }) {
       read(side);
       side.picked = side.tokens.indexOf(word) - 1;
     });
-    show();
+    show(sides[0]);
   }
+  const found = (side, { row }, n) => finds(side.weights[row].row(n + 1), side.tokens, n + 1);
   // The words of a sentence, as buttons and in the strip of each head.
   function read(side) {
     const { shown, words, cut } = reader.split(side.input.value);
     const unknown = new Set(shown.filter((word) => !words.includes(word)));
     const lost = [...unknown].join(", ");
-    const before = side.tokens[side.picked + 1];
     side.tokens = [MARKS[0], ...words, MARKS[1]];
     side.weights = reader.weights(words);
-    if (words[side.picked] !== before && words.includes(before))
-      side.picked = words.indexOf(before);
-    side.picked = Math.max(0, Math.min(side.picked, words.length - 1));
     side.heard.textContent = [
       unknown.size && `Not among the ${count.toLocaleString("en")} words, left out: ${lost}.`,
       cut && `There is room for ${reader.longest} words: the rest is not read.`,
@@ -171,12 +180,19 @@ function compare(stage, reader, { pairs, heads, count }) {
       ...shown.map((word) => (unknown.has(word) ? make("s", { textContent: word }) : known[at++])),
       ...known.slice(at),
     ];
+    const most = words.map(() => 0);
     side.buttons = words.map((textContent, n) => {
       const button = make("button", { type: "button", textContent, onclick: pick(n) });
+      for (const head of seekers) {
+        const { weight = 0 } = found(side, head, n);
+        button.classList.toggle(`finds-${head.row}`, weight > 0);
+        most[n] = Math.max(most[n], weight);
+      }
       button.addEventListener("focus", pick(n));
       button.addEventListener("pointermove", pick(n)); // not "enter": where the pointer rests
       return button;
     });
+    side.picked = most.indexOf(Math.max(...most)); // the word that finds most
     side.words.replaceChildren(...withGaps(side.buttons));
     side.body.replaceChildren();
     side.cells = side.tokens.map((token) => {
@@ -185,7 +201,7 @@ function compare(stage, reader, { pairs, heads, count }) {
       side.body.append(make("tr", {}, name, ...cells));
       return cells;
     });
-    side.marks = side.strips.map((strip) => {
+    side.marks = side.rows.map(({ strip }) => {
       const all = side.tokens.map((token, t) => {
         const mark = make("span", {}, make("span", { textContent: token }), make("small"));
         const n = t - 1;
@@ -202,33 +218,30 @@ function compare(stage, reader, { pairs, heads, count }) {
     const word = side.tokens[n + 1];
     const other = sides.find((one) => one !== side);
     const there = other.tokens.indexOf(word) - 1;
-    const goes = there >= 0 && other.tokens[other.picked + 1] !== word;
-    if (side.picked === n && !goes) return;
+    if (side.picked === n && spoken === side) return;
     side.picked = n;
-    if (goes) other.picked = there;
-    show();
+    if (there >= 0 && other.tokens[other.picked + 1] !== word) other.picked = there;
+    show(side);
   }
-  function show() {
-    const said = sides.map((side) => {
-      const { tokens, picked, weights, marks, cells, buttons, whole, name } = side;
-      if (!buttons.length) return "";
-      const word = tokens[picked + 1];
-      whole.caption.textContent = `“${word}” in the ${name}`;
+  function show(side) {
+    spoken = side;
+    for (const { tokens, picked, weights, marks, cells, buttons, whole, name, rows } of sides) {
+      whole.caption.textContent = `“${tokens[picked + 1]}” in the ${name}`;
       buttons.forEach((button, n) => set(button, { "aria-pressed": n === picked }));
-      const most = heads.map(({ number }, h) => {
-        const row = weights[h].row(picked + 1);
+      heads.forEach(({ row }, h) => {
+        const given = weights[row].row(picked + 1);
+        const { word, says } = finds(given, tokens, picked + 1);
+        rows[h].says.textContent = says;
+        rows[h].says.classList.toggle("found", Boolean(word));
         tokens.forEach((_, t) => {
-          cells[t][h].textContent = two(row[t]);
-          marks[h][t].style.setProperty("--share", row[t] ** 0.7);
+          cells[t][h].textContent = two(given[t]);
+          marks[h][t].style.setProperty("--share", given[t] ** 0.7);
           marks[h][t].classList.toggle("asks", t === picked + 1);
-          marks[h][t].lastChild.textContent = row[t] >= TOLD ? two(row[t]) : "";
+          marks[h][t].lastChild.textContent = given[t] >= TOLD ? two(given[t]) : "";
         });
-        const at = row.indexOf(Math.max(...row));
-        return `head ${number} ${quoted(tokens[at])} ${two(row[at])}`;
       });
-      return `In the ${name} “${word}” looks most at: ${most.join(", ")}.`;
-    });
-    told.textContent = said.filter(Boolean).join(" ");
+    }
+    told.textContent = verdict(side);
     for (const { word, button } of choices)
       set(button, {
         "aria-pressed": sides.every(({ input }, n) => input.value === pairs[word][n]),
@@ -237,6 +250,24 @@ function compare(stage, reader, { pairs, heads, count }) {
       input.value === pair[n] && tokens[picked + 1] === word;
     stage.classList.toggle("moved", !sides.every(isFirst));
   }
+  // What the two heads find for the word, here and in the other sentence if it stands there too.
+  function verdict({ tokens, picked }) {
+    const word = tokens[picked + 1];
+    const same = sides.filter((one) => one.tokens[one.picked + 1] === word);
+    const all = same.map((one) => seekers.filter((head) => found(one, head, one.picked).word));
+    const parts = same.map((one, n) => {
+      const list = all[n].map(
+        (head) => `“${found(one, head, one.picked).word}” with head ${head.number}`,
+      );
+      const nothing = `nothing with ${seekers.map(({ number }) => `head ${number}`).join(" or ")}`;
+      const what = `${n ? "it" : `“${word}”`} finds ${list.join(" and ") || nothing}`;
+      return `${n ? "in" : "In"} the ${one.name} ${what}`;
+    });
+    const heads = new Set(all.flat());
+    const apart = all.length === 2 && heads.size === 2 && all.every((list) => list.length === 1);
+    return `${parts.join("; ")}.${apart ? " The two heads tell its two uses apart." : ""}`;
+  }
+  let spoken; // the sentence that was pointed at
   const [[word, pair]] = Object.entries(pairs);
   open(word, pair);
   sides[0].buttons[sides[0].picked].focus({ preventScroll: true });

@@ -22,19 +22,21 @@ OWN = ("heads.js", "heads.css")
 SCRIPT = Path(__file__).parents[2] / "book" / "_static" / "heads-weights.js"
 GIVES = "globalThis.courseHeads = "  # before the weights: ``python -m benchmarks.named_heads``
 HEADS = {  # of block 0: what each measurably does, as ``benchmarks.named_heads`` says
-    2: ("the word before", "It gets {before:.2f} of a word’s weight, the mean of 400 sentences."),
+    2: ("the word before", "gives the word before {before:.2f} of a word’s weight, on average"),
     10: (
-        "neighbours from nature",
-        "It was named after bank and star. Of 20 other words with two senses, {nature} look more "
-        "at such neighbours (cloud: sky, rain) than at the other sense’s (data, network).",
+        "nature",
+        "was named after bank and star; of 20 other words with two senses, {nature} look more at "
+        "neighbours from nature (cloud: sky, rain) than at the other sense’s (data, network)",
     ),
     0: (
-        "neighbours from people’s world",
-        "{people} of the same 20 words look more at such neighbours (cloud: data, network).",
+        "people’s world",
+        "was named alike: {people} of the same 20 look more at neighbours from people’s world",
     ),
 }
+SHOWN = (10, 0, 2)  # from above; the first two find neighbours
 COLOURS = (2, 0, 1)  # of the heads, as in heads.css
-TOLD = 0.1  # a weight from which its number is shown, as in heads.js
+TOLD, FOUND = 0.1, 0.2  # weights from which a number is shown, a word is found; as in heads.js
+OFFERED = ("plant", "apple", "star", "bank")
 PAIRS = {  # the word stands at the same place in both, so its query is the same
     "bank": ("he sat on the bank near the river", "she went to the bank for her money"),
     "star": ("a bright star above the planet", "the famous star of the film"),
@@ -85,37 +87,49 @@ def strip(tokens: Sequence[str], row: Sequence[float], asks: int, colour: int, r
     """Draw words beside each other, the darker the more weight, and that which asks in a frame."""
     natural = [max(28.0, 6.2 * len(token) + 8) for token in tokens]
     drawn, x, scale = [], 0.0, min(1.0, room / sum(natural))
-    ground = f"var(--fig-{colour},{PALETTE[colour]})"
+    grey = f"var(--fig-neutral,{NEUTRAL})"
     for t, (token, weight) in enumerate(zip(tokens, row, strict=True)):
-        width = scale * natural[t]
+        width, edge = scale * natural[t], t in (0, len(tokens) - 1)
+        ground = grey if edge else f"var(--fig-{colour},{PALETTE[colour]})"
         look = f'fill="{ground}" fill-opacity="{0.48 * weight**0.7:.2f}"'
         if t == asks:
-            look = f'stroke="var(--fig-neutral,{NEUTRAL})" stroke-dasharray="3 2" {look}'
+            look = f'stroke="{grey}" stroke-dasharray="3 2" {look}'
         size = f'width="{width - 2:.1f}" height="33" rx="4"'
         drawn.append(f'<rect x="{x + 1:.1f}" y="1" {size} {look}/>')
-        edge = ' font-style="italic"' if t in (0, len(tokens) - 1) else ""
-        drawn.append(f'<text x="{x + width / 2:.1f}" y="15"{edge}>{token}</text>')
+        slant = ' font-style="italic"' if edge else ""
+        drawn.append(f'<text x="{x + width / 2:.1f}" y="15"{slant}>{token}</text>')
         if weight >= TOLD:
             drawn.append(f'<text x="{x + width / 2:.1f}" y="29">{weight:.2f}</text>')
         x += width
     return "".join(drawn)
 
 
+def says(tokens: Sequence[str], row: Sequence[float], asks: int) -> str:
+    """Say what a head finds for a word, as heads.js does."""
+    most = max(range(len(row)), key=row.__getitem__)
+    if most in (0, len(row) - 1):
+        return f"finds nothing, rests on {tokens[most]}"
+    if most == asks:
+        return "finds nothing, stays with itself"
+    return f"finds “{tokens[most]}”" if row[most] >= FOUND else "finds nothing, spreads its weight"
+
+
 def picture(shown: dict[str, Tensor], word: str, wide: bool) -> str:
     """Draw what each head gives to the word in two sentences, beside or below each other."""
-    room, drawn, y = 303 if wide else 327, [], 14
-    for n, (head, (name, _)) in enumerate(HEADS.items()):
-        drawn.append(f'<text x="2" y="{y}" text-anchor="start" font-weight="600">')
-        drawn.append(f"Head {head}: {name}</text>")
-        y += 6
-        for side, (sentence, weights) in enumerate(shown.items()):
-            tokens = ["[CLS]", *sentence.split(), "[SEP]"]
-            x = side * (619 - room) if wide else 2
-            own = strip(tokens, weights[n].tolist(), tokens.index(word), COLOURS[n], room)
-            drawn.append(f'<g transform="translate({x} {y})">{own}</g>')
-            y += 0 if wide and not side else 38
-        y += 20
-    size = f'<svg class="w" viewBox="0 0 {619 if wide else 331} {y - 18}"'
+    room, drawn = 303 if wide else 327, []
+    for side, (sentence, weights) in enumerate(shown.items()):
+        tokens = ["[CLS]", *sentence.split(), "[SEP]"]
+        asks, x = tokens.index(word), side * (619 - room) if wide else 2
+        for n, head in enumerate(SHOWN):
+            of = list(HEADS).index(head)
+            row, y = weights[of].tolist(), 14 + 62 * n + (0 if wide else 200 * side)
+            name = f'<tspan font-weight="600">Head {head}: {HEADS[head][0]}</tspan>'
+            drawn.append(f'<text x="{x + 2}" y="{y}" text-anchor="start">{name}</text>')
+            drawn.append(f'<text x="{x + room}" y="{y}" text-anchor="end">')
+            drawn.append(f"{says(tokens, row, asks)}</text>")
+            own = strip(tokens, row, asks, COLOURS[of], room)
+            drawn.append(f'<g transform="translate({x} {y + 6})">{own}</g>')
+    size = f'<svg class="w" viewBox="0 0 {"619 188" if wide else "331 384"}"'
     font = 'font-family="Inter, \'Helvetica Neue\', Arial, sans-serif" font-size="11"'
     style = f'{font} text-anchor="middle" fill="var(--fig-ink,{INK})"'
     return f"{size} {style}>{''.join(drawn)}</svg>"
@@ -125,27 +139,33 @@ def live_heads() -> LiveFigure:
     """Make the figure of the landing page."""
     model = kept()
     reader, measured = Reader(model), model["measured"]
-    word, pair = next(iter(PAIRS.items()))
-    shown, told = {}, []
-    for sentence in pair:
+    word = OFFERED[0]
+    shown, told, rows = {}, [], list(HEADS)
+    for sentence in PAIRS[word]:
         tokens = ["[CLS]", *sentence.split(), "[SEP]"]
-        rows = shown[sentence] = reader.weights(tokens[1:-1])[:, tokens.index(word)]  # (heads, T)
-        most = (
-            f"head {head} ({name}) {tokens[int(row.argmax())]} {row.max():.2f}"
-            for row, (head, (name, _)) in zip(rows, HEADS.items(), strict=True)
+        asks = tokens.index(word)
+        weights = shown[sentence] = reader.weights(tokens[1:-1])[:, asks]  # (heads, T)
+        found = (
+            f"head {head} ({HEADS[head][0]}) {says(tokens, row, asks)}, {max(row):.2f}"
+            for head in SHOWN
+            for row in [weights[rows.index(head)].tolist()]
         )
-        told.append(f"“{sentence}”: “{word}” looks most at: {', '.join(most)}.")
-    caption = f"""“{word}” finds the river with one head and the money with another. It stands at
+        told.append(f"“{sentence}”, asked by “{word}”: {'; '.join(found)}.")
+    caption = f"""“{word}” finds the garden with one head and the steel with another. It stands at
 the same place in both sentences, so a head asks the same for it in both; only its neighbours
-differ. The stronger a word’s colour, the more weight the framed one gives it. A head that finds
-nothing rests on the marks [CLS] and [SEP]. Three of the twelve heads of the first block of
-all-MiniLM-L6-v2, in 8 bits: in 400 sentences that moves no weight by more than
-{measured["gap"]:.3f}."""
+differ. The framed word gives the others weights that make 1: the stronger the colour, the more.
+[CLS] and [SEP], tokens at the ends of every sentence, are where a head rests that finds nothing.
+Three of the twelve heads of the first block of all-MiniLM-L6-v2; its weights are met to within
+about {measured["gap"]:.2f}."""
     given = {
-        "pairs": PAIRS,
+        "pairs": {word: PAIRS[word] for word in OFFERED},
         "heads": [
-            {"number": head, "name": name, "habit": habit.format(**measured)}
-            for head, (name, habit) in HEADS.items()
+            {"number": head, "name": HEADS[head][0], "row": rows.index(head)} for head in SHOWN
+        ],
+        "notes": [f"Head {head} {HEADS[head][1].format(**measured)}." for head in SHOWN]
+        + [
+            "The page keeps the numbers of the model in 8 bits: in 400 sentences that moved no "
+            f"weight by more than {measured['gap']:.3f}."
         ],
         "megabytes": round(SCRIPT.stat().st_size / 1e6, 1),
         "version": model["version"],

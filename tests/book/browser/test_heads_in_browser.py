@@ -5,7 +5,7 @@ import torch
 
 from chapters.live.heads import PAIRS, SCRIPT, Reader, kept, live_heads
 
-BUTTON = "To point at words"
+BUTTON = "Point at any word"
 
 
 @pytest.fixture(scope="module")
@@ -66,20 +66,21 @@ def test_it_is_fetched_when_asked_for_and_the_still_stays_until_then(open_page):
 
 def test_two_senses_by_keyboard_and_the_table_has_the_numbers(open_page):
     page = started(open_page())
-    assert "“bank” looks most at: head 2 “the” 1.00, head 10 “river” 0.6" in told(page)
+    assert "it finds “steel” with head 0. The two heads tell its two uses apart." in told(page)
+    says = page.locator(".title > span").all_inner_texts()
+    assert says[:3] == ["finds “garden”", "finds nothing, rests on [CLS]", "finds “the”"]
+    assert page.locator(".words [class^=finds]").all_inner_texts() == ["plant", "grew", "plant"]
     page.keyboard.press("Tab")
-    assert told(page).startswith("In the first sentence “near” looks most at: head 2 “bank” 1.00")
-    assert "In the second sentence “bank”" in told(page)  # it has no such word
-    page.locator("input").nth(1).fill("it is near")
-    page.get_by_role("button", name="near").first.click()
-    assert "In the second sentence “near”" in told(page)
-    page.get_by_role("button", name="plant").focus()
-    page.keyboard.press("Enter")
-    assert "head 10 “garden”" in told(page)
-    assert "head 0 “steel”" in told(page)
+    assert told(page) == "In the first sentence “grew” finds “garden” with head 10."
+    page.keyboard.press("Tab")
+    assert told(page) == "In the first sentence “in” finds nothing with head 10 or head 0."
+    for n, word in enumerate(("grass", "physics")):  # it opens at the word that finds most
+        page.locator("input").nth(n).fill(f"the field of {word}")
+    assert "“grass” with head 10; in the second sentence it finds “physics” with he" in told(page)
+    page.get_by_role("button", name="bank").press("Enter")
     page.locator("summary").click()
     table = page.locator("table").first
-    assert table.locator("caption").inner_text() == "“plant” in the first sentence"
+    assert table.locator("caption").inner_text() == "“bank” in the first sentence"
     columns = zip(*(row.split("\t") for row in table.inner_text().splitlines()[2:]), strict=True)
     for column in [*columns][1:]:
         assert sum(map(float, column)) == pytest.approx(1, abs=0.05)
@@ -100,9 +101,11 @@ def test_words_it_does_not_know_are_named(open_page):
     assert "Type a word." in heard.inner_text()
 
 
-def test_a_finger_picks_a_word_in_either_row(open_page):
+def test_a_finger_picks_a_word_and_sees_its_heads(open_page):
     page = started(open_page(width=390))
-    for row, word in ((".words button", "money"), (".strip.of-1 > span", "went")):
+    for row, word in ((".words button", "cars"), (".strip.of-1 > span", "made")):
         page.locator(row, has_text=word).tap()
-        assert f"In the second sentence “{word}” looks most at" in told(page)
+        assert f"In the second sentence “{word}” finds" in told(page)
+    top, end = (page.locator(one).bounding_box()["y"] for one in (".buttons", ".told"))
+    assert end - top < 700  # both sentences stand on a phone's screen
     assert live_heads().given["megabytes"] <= 2.5
