@@ -71,7 +71,8 @@ function unpack(given) {
   const numbers = JSON.parse(JSON.stringify(given.hundredths), hundredth);
   const kinds = Object.keys(given.words);
   const words = kinds.flatMap((kind) => given.words[kind].split(" "));
-  return { ...given, ...numbers, kinds, words, byKind: given.words };
+  const kindOf = kinds.flatMap((kind) => given.words[kind].split(" ").map(() => kind));
+  return { ...given, ...numbers, kinds, words, kindOf, byKind: given.words };
 }
 
 // The rows of X: the vector of a word plus the vector of its place.
@@ -234,15 +235,15 @@ function place(found, { T, D, H }, isNarrow) {
   };
   const reached = "word (column) reaches output (row)";
   if (isNarrow) {
-    put("X", 130, 20, cw, ch, "X");
+    put("X", 52, 20, cw, ch, "X");
+    put("R", 206, 20, 12, ch, reached); // in sight of the switches
     const top = 56 + T * ch;
     [..."qkv"].forEach((name, n) => project(name, 8 + n * 124, top));
     attend(0, top + third + 20);
     const y = top + third + H * tall + 44;
     put("J", 8, y + D * thin + 4, cw, ch, "joined");
     project("o", 128, y);
-    const { h } = put("R", 128, y + third + 10, 12, ch, reached);
-    return { blocks, texts, lanes, width, height: y + third + h + 18 };
+    return { blocks, texts, lanes, width, height: y + third + 8 };
   }
   const height = 34 + Math.max(3 * third, H * tall);
   const [middle, first] = [height / 2 + 9, height / 2 + 23 - 1.5 * third];
@@ -386,7 +387,7 @@ function layer(stage, kept) {
     read();
   });
   const heard = set(make("p", { className: "heard" }), { role: "status" });
-  stage.append(heard);
+  asks.append(heard);
   const pressed = []; // switches, and whether they are on
   const toggle = (parent, name, isOn, press) => {
     const made = button(parent, name, () => (press(), renew()));
@@ -484,10 +485,17 @@ function layer(stage, kept) {
       told.push(`Not among the ${given.words.length} words: ${unknown.slice(0, 4).join(", ")}.`);
     if (known.length > most) told.push(`Only the first ${most} words are read.`);
     if (!known.length) told.push("Type a word that it knows.");
-    heard.textContent = told.join(" ");
+    heard.replaceChildren(told.join(" "));
+    if (told.length && known.length) heard.append(" It reads: ", ...struck(typed));
     if (!known.length) return;
     words = known.slice(0, most);
     meet();
+  }
+  // What is not read stands between the others, struck out.
+  function struck(typed) {
+    let room = most;
+    const isRead = (word) => given.words.includes(word) && room-- > 0;
+    return typed.flatMap((one) => [isRead(one) ? one : make("s", { textContent: one }), " "]);
   }
   // Follow the first word whose two heads look at two others.
   function meet() {
@@ -531,13 +539,30 @@ function layer(stage, kept) {
       for (let t = 0; t < T; t++)
         for (let s = t + 1; s < T; s++) if (found.R.row(t)[s]) leaks.push([t, s]);
     const whole = openLayer(given, ids, {});
-    const [told, right] = [found, whole].map(({ O }) => answers(given, O));
-    // The words that miss their noun for no other reason than that a causal mask hides it.
+    const told = answers(given, found.O);
     const noun = words.map((_, t) => whole.A1.row(t).indexOf(Math.max(...whole.A1.row(t))));
+    const sources = [words.map((_, t) => t - 1), noun]; // of the two answers
+    const kinds = [given.kinds, given.kinds.slice(0, 5)]; // the nouns are the first five
+    const right = sources.map((own, n) =>
+      own.map((s) => kinds[n].find((kind) => kind === given.kindOf[ids[s]])),
+    );
+    // Right by luck: the answer seldom follows its word, put words of other kinds in its place.
+    const isLuck = (n, t) => {
+      const followed = (how) =>
+        kinds[n].filter((kind) => {
+          const other = Object.assign([...ids], { [sources[n][t]]: given.kindOf.indexOf(kind) });
+          return answers(given, openLayer(given, other, how).O)[n][t] === kind;
+        }).length;
+      return 2 * followed(how) <= followed({});
+    };
+    const marks = right.map((own, n) =>
+      own.map((kind, t) => (!kind ? "" : kind !== told[n][t] ? "✗" : isLuck(n, t) ? "?" : "✓")),
+    );
+    // The words that miss their noun for no other reason than that a causal mask hides it.
     const isRight = how.causal && H === given.heads.length && !isBroken();
-    const unseen = words.map((_, t) => isRight && noun[t] > t && told[1][t] !== right[1][t]);
+    const unseen = words.map((_, t) => isRight && noun[t] > t && marks[1][t] === "✗");
     shown = { given, ids, names, how, found, changed, leaks, word, slot, owner, isCut, ...sizes };
-    Object.assign(shown, { told, right, noun, unseen });
+    Object.assign(shown, { told, marks, noun, unseen });
     follow = Math.min(follow, words.length - 1);
     if (pinned && !(found[pinned[0]]?.rows > pinned[1] && found[pinned[0]].columns > pinned[2]))
       pinned = null;
@@ -558,6 +583,9 @@ function layer(stage, kept) {
       wrong.append(
         `The causal mask hides later words. The noun of ${listed(missing)} comes later: ✗ is no mistake there. `,
       );
+    const luck = "A ? is right by luck: put other words there, and it seldom follows. ";
+    if (marks.flat().includes("?"))
+      wrong.append(isBroken() ? make("span", { textContent: luck }) : luck);
     if (how.padding && !isBroken())
       wrong.append("[PAD] fills the sentence up; the mask hides it from all words.");
     paint();
@@ -693,11 +721,10 @@ function layer(stage, kept) {
           label(beside({ x: lanes[h].x + 46, y, ch }, t, true), owner(h, t));
         }
       if (t >= words.length) return;
-      const texts = shown.told.map((all, n) => (n || t ? all[t] : "–")); // the first has none before it
-      const isSame = texts.every((text, n) => text === "–" || text === shown.right[n][t]);
-      const kind = isSame ? "answer" : "answer wrong";
-      const said = texts.join(" · ") + (isSame ? "" : " ✗");
-      draw(picture, "text", { ...beside(O, t), class: kind }, said);
+      const marks = shown.marks.map((own) => own[t]); // none where nothing is to be found
+      const said = marks.map((mark, n) => mark && shown.told[n][t] + mark.replace("✓", ""));
+      const kind = marks.includes("✗") ? "answer wrong" : "answer";
+      draw(picture, "text", { ...beside(O, t), class: kind }, said.map((one) => one || "–").join(" · "));
     });
     draw(picture, "g", { class: "links" });
   }
@@ -817,9 +844,12 @@ function layer(stage, kept) {
         ? `The heads stand side by side again: ${D} numbers, ${size} from each.`
         : `The row of ${it} holds what ${isCut ? "pieces of " : ""}${listed(owners.map(word))} found${isOwn ? ", among the words of their head alone" : ""}.${later && ` The future leaks in from ${later}.`}`;
 
+    const still = "✓, still read from that word";
     const read = shown.told.map((kinds, n) => {
-      const mark = kinds[w] === shown.right[n][w] ? "✓" : "✗";
-      return `${n ? "its noun" : "the word before"}: ${kinds[w]} ${mark}`;
+      const mark = shown.marks[n][w];
+      const verdict = { "?": "✓, but by luck", "✗": "✗" }[mark] ?? (isBroken() ? still : "✓");
+      const answer = mark ? `${kinds[w]} ${verdict}` : "there is none";
+      return `${n ? "its noun" : "the word before"}: ${answer}`;
     });
     const why = shown.unseen[w]
       ? ` That ✗ is no mistake: the mask hides its noun, ${word(shown.noun[w])}, which comes later.`
@@ -848,7 +878,7 @@ function layer(stage, kept) {
       [
         pick(/^[JO]/, /^Wo/),
         "out",
-        `W^O makes of it the new row of ${it}. What can be read there: ${(w ? read : read.slice(1)).join(", ")}.${why}${next}`,
+        `W^O makes of it the new row of ${it}. What can be read there: ${read.join("; ")}.${why}${next}`,
       ],
     ];
   }
