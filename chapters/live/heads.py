@@ -153,10 +153,9 @@ def live_heads() -> LiveFigure:
         told.append(f"“{sentence}”, asked by “{word}”: {'; '.join(found)}.")
     caption = f"""“{word}” finds the garden with one head and the steel with another. It stands at
 the same place in both sentences, so a head asks the same for it in both; only its neighbours
-differ. The framed word gives the others weights that make 1: the stronger the colour, the more.
-[CLS] and [SEP], tokens at the ends of every sentence, are where a head rests that finds nothing.
-Three of the twelve heads of the first block of all-MiniLM-L6-v2; its weights are met to within
-about {measured["gap"]:.2f}."""
+differ. The framed word spreads a weight of 1: the stronger a colour, the larger its share. A head
+that finds nothing rests on [CLS] or [SEP], the tokens at the two ends. Three of the twelve heads of
+the first block of all-MiniLM-L6-v2; the weights are right to within about {measured["gap"]:.2f}."""
     given = {
         "pairs": {word: PAIRS[word] for word in OFFERED},
         "heads": [
