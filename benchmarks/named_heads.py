@@ -4,11 +4,11 @@ The weights are all-MiniLM-L6-v2's (``utils.minilm``), rounded to 8 bits with a 
 the vectors of the most frequent whole words, and queries and keys of three heads of block 0. (Its
 vocabulary is sorted by frequency.) Values are not needed: the page shows weights.
 
-What the heads are named after is measured with the published numbers. In 400 sentences of the
+What the heads are said to do is measured with the published numbers. In 400 sentences of the
 installed libraries' documentation: the weight of a word on the word before it. In two sentences for
 each of 20 words with two senses, and three neighbours for each sense: how much weight the word
 gives to the neighbour from nature, and how much to that from people's world. (The words that led to
-the names, such as bank, star, plant and apple, are not among the twenty.)
+this, such as bank, star, plant and apple, are not among the twenty.)
 """
 
 from __future__ import annotations

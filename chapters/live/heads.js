@@ -3,8 +3,12 @@
 
 const MARKS = ["[CLS]", "[SEP]"];
 const EPS = 1e-12; // of its layer norm
-const [TOLD, FOUND] = [0.1, 0.2]; // weights from which a number is shown, a word is found
-const SIDES = ["first sentence", "second sentence"];
+const [TOLD, FOUND] = [0.1, 0.25]; // weights from which a number is shown, a word is found
+// Words that two sentences share without being about the same; others have two letters or more.
+const SMALL = `about after all an and are as at be but by can did do for from had has have he her
+ him his how if in into is it its me my near no not of on or our out over she so some than that the
+ their them then there these they this to under up us was we were what when which who will with you`;
+const isSmall = (word) => !/[a-z]{2}/.test(word) || RegExp(`\\b${word}\\b`).test(SMALL);
 
 // Rows of numbers in 8 bits, each with its scale, or of two bytes each.
 function rowsOf({ numbers, scales }, columns) {
@@ -82,10 +86,7 @@ function heads(stage, given) {
   const told = set(make("p"), { role: "status" });
   stage.classList.add("waits");
   stage.append(make("div", { className: "buttons" }, start), told);
-  let asked = false;
   start.addEventListener("click", async () => {
-    if (asked) return;
-    asked = true;
     told.textContent = "Loading the heads …";
     const kept = await fetchHeads(given.version);
     if (kept) {
@@ -94,7 +95,6 @@ function heads(stage, given) {
       compare(stage, new Reader(kept, given.heads.length), given);
       return;
     }
-    asked = false;
     told.textContent =
       "The heads are not beside this page: they are in the online book, and in a book that you build.";
   });
@@ -103,38 +103,39 @@ function heads(stage, given) {
 // What a head finds for the word at a place, `at`.
 function finds(row, tokens, at) {
   const most = row.indexOf(Math.max(...row));
+  if (!at) return { says: "" }; // no word is there
   if (MARKS.includes(tokens[most])) return { says: `finds nothing, rests on ${tokens[most]}` };
   if (most === at) return { says: "finds nothing, stays with itself" };
-  if (row[most] < FOUND) return { says: "finds nothing, spreads its weight" };
+  if (two(row[most]) < FOUND) return { says: `finds nothing: no word gets ${FOUND}` };
   return { word: tokens[most], weight: row[most], says: `finds “${tokens[most]}”` };
 }
 
-function compare(stage, reader, { pairs, heads, notes, count }) {
+function compare(stage, reader, { pairs, heads, often, count }) {
   const seekers = heads.slice(0, 2); // of neighbours; the third looks at the word before
   const offers = make("div", { className: "buttons" }, "Two senses of");
-  const choices = Object.entries(pairs).map(([word, pair]) => {
-    const onclick = () => open(word, pair);
-    const button = make("button", { type: "button", textContent: word, onclick });
-    offers.append(button);
-    return { word, button };
-  });
+  const choices = Object.entries(pairs).map(([textContent, pair]) =>
+    make("button", { type: "button", textContent, onclick: () => open(pair) }),
+  );
+  offers.append(...choices);
   const hint = make("p");
   const [first, second] = seekers.map(({ number, row }, n) =>
     make("b", { className: `of-${row}`, textContent: `${n ? "h" : "H"}ead ${number}` }),
   );
-  hint.append("Point at a word, or type. ", first, " underlines those for which it finds a ");
-  hint.append("neighbour, mostly from nature; ", second, ", mostly from people’s world.");
-  const sides = SIDES.map((name) => {
-    const oninput = () => (read(side), show(side));
+  const rule = `a word that finds a neighbour: another word that gets ${FOUND} or more of its weight. Habits, not rules: of 20 other words with two senses, head 10 turned more to nature for ${often[0]} (cloud: sky), head 0 to people’s world for ${often[1]} (cloud: data).`;
+  hint.append(first, " and ", second, ` underline ${rule}`);
+  const sides = ["first sentence", "second sentence"].map((name) => {
+    const oninput = () => (read(side), frame(side));
     const input = make("input", { type: "text", spellcheck: false, autocomplete: "off", oninput });
     set(input, { "aria-label": `Words of the ${name}, to change` });
     const heard = set(make("p", { className: "heard" }), { role: "status" });
     const words = set(make("div", { className: "words" }), { role: "group" });
-    set(words, { "aria-label": `The ${name}, word by word` });
-    const rows = heads.map(({ number, name: habit, row }) => {
+    set(words, { "aria-label": `The ${name}: arrow keys go from word to word` });
+    words.onkeydown = ({ key }) =>
+      side.buttons[side.picked + ({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0)]?.focus();
+    const rows = heads.map(({ title: textContent, row }) => {
       const says = make("span");
       const title = make("p", { className: `title of-${row}` });
-      title.append(make("b", { textContent: `Head ${number}: ${habit}` }), " ", says);
+      title.append(make("b", { textContent }), " ", says);
       const strip = set(make("div", { className: `strip of-${row}` }), { "aria-hidden": true });
       return { says, title, strip };
     });
@@ -146,20 +147,31 @@ function compare(stage, reader, { pairs, heads, notes, count }) {
   });
   const told = set(make("p", { className: "told" }), { role: "status" });
   const tables = make("div", { className: "tables" }, ...sides.map(({ whole }) => whole));
-  const summary = make("summary", { textContent: "All weights, and what the names rest on" });
-  const behind = make("details", {}, summary, tables);
-  behind.append(...notes.map((textContent) => make("p", { textContent })));
-  stage.append(offers, hint, ...sides.map(({ pane }) => pane), told, behind);
+  const behind = make("details", {}, make("summary", { textContent: "All weights" }), tables);
+  stage.append(offers, told, ...sides.map(({ pane }) => pane), hint, behind);
 
-  function open(word, pair) {
-    sides.forEach((side, n) => {
-      side.input.value = pair[n];
-      read(side);
-      side.picked = side.tokens.indexOf(word) - 1;
-    });
-    show(sides[0]);
+  function open(pair) {
+    sides.forEach((side, n) => ((side.input.value = pair[n]), read(side)));
+    frame(sides[0]);
   }
   const found = (side, { row }, n) => finds(side.weights[row].row(n + 1), side.tokens, n + 1);
+  // The heads that find something at a place in one sentence, and nothing in the other.
+  const apart = (places) =>
+    seekers.filter(
+      (head) => sides.filter((side, n) => found(side, head, places[n]).word).length === 1,
+    );
+  // Frame a word that both sentences share, if it is no small one, or else the one that finds most.
+  function frame(side) {
+    const [own, others] = sides.map(({ tokens }) => tokens);
+    const shared = own
+      .filter((word) => !isSmall(word) && others.includes(word))
+      .map((word) => sides.map(({ tokens }) => tokens.indexOf(word) - 1));
+    const worth = ([n, m]) => 3 * apart([n, m]).length + sides[0].most[n] + sides[1].most[m];
+    const [best] = shared.sort((a, b) => worth(b) - worth(a));
+    if (best) sides.forEach((one, n) => (one.picked = best[n]));
+    else side.picked = side.most.indexOf(Math.max(...side.most));
+    show(side);
+  }
   // The words of a sentence, as buttons and in the strip of each head.
   function read(side) {
     const { shown, words, cut } = reader.split(side.input.value);
@@ -167,32 +179,27 @@ function compare(stage, reader, { pairs, heads, notes, count }) {
     const lost = [...unknown].join(", ");
     side.tokens = [MARKS[0], ...words, MARKS[1]];
     side.weights = reader.weights(words);
-    side.heard.textContent = [
-      unknown.size && `Not among the ${count.toLocaleString("en")} words, left out: ${lost}.`,
-      cut && `There is room for ${reader.longest} words: the rest is not read.`,
-      !words.length && "Type a word.",
-    ]
-      .filter(Boolean)
-      .join(" ");
+    const missing = `Left out, not among the ${count.toLocaleString("en")} words: ${lost}. `;
+    const rest = `There is room for ${reader.longest} words: the rest is not read. `;
+    const none = words.length ? "" : "Type a word.";
+    side.heard.textContent = (lost && missing) + (cut ? rest : "") + none;
     const pick = (n) => () => choose(side, n);
     // What is left out stands between them, struck out.
     const withGaps = (known, at = 0) => [
       ...shown.map((word) => (unknown.has(word) ? make("s", { textContent: word }) : known[at++])),
       ...known.slice(at),
     ];
-    const most = words.map(() => 0);
+    const most = (side.most = words.map((word) => -isSmall(word)));
     side.buttons = words.map((textContent, n) => {
-      const button = make("button", { type: "button", textContent, onclick: pick(n) });
+      const button = make("button", { type: "button", textContent });
+      for (const kind of ["click", "focus", "pointermove"]) button.addEventListener(kind, pick(n));
       for (const head of seekers) {
-        const { weight = 0 } = found(side, head, n);
+        const { weight } = found(side, head, n);
         button.classList.toggle(`finds-${head.row}`, weight > 0);
-        most[n] = Math.max(most[n], weight);
+        most[n] = Math.max(most[n], weight ?? -1);
       }
-      button.addEventListener("focus", pick(n));
-      button.addEventListener("pointermove", pick(n)); // not "enter": where the pointer rests
       return button;
     });
-    side.picked = most.indexOf(Math.max(...most)); // the word that finds most
     side.words.replaceChildren(...withGaps(side.buttons));
     side.body.replaceChildren();
     side.cells = side.tokens.map((token) => {
@@ -227,48 +234,47 @@ function compare(stage, reader, { pairs, heads, notes, count }) {
     spoken = side;
     for (const { tokens, picked, weights, marks, cells, buttons, whole, name, rows } of sides) {
       whole.caption.textContent = `“${tokens[picked + 1]}” in the ${name}`;
-      buttons.forEach((button, n) => set(button, { "aria-pressed": n === picked }));
+      buttons.forEach((button, n) =>
+        set(button, { "aria-pressed": n === picked, tabindex: n === picked ? 0 : -1 }),
+      );
       heads.forEach(({ row }, h) => {
-        const given = weights[row].row(picked + 1);
+        const given = picked < 0 ? [0, 0] : weights[row].row(picked + 1);
         const { word, says } = finds(given, tokens, picked + 1);
         rows[h].says.textContent = says;
         rows[h].says.classList.toggle("found", Boolean(word));
         tokens.forEach((_, t) => {
           cells[t][h].textContent = two(given[t]);
           marks[h][t].style.setProperty("--share", given[t] ** 0.7);
-          marks[h][t].classList.toggle("asks", t === picked + 1);
+          marks[h][t].classList.toggle("asks", t > 0 && t === picked + 1);
           marks[h][t].lastChild.textContent = given[t] >= TOLD ? two(given[t]) : "";
         });
       });
     }
-    told.textContent = verdict(side);
-    for (const { word, button } of choices)
-      set(button, {
-        "aria-pressed": sides.every(({ input }, n) => input.value === pairs[word][n]),
-      });
-    const isFirst = ({ input, tokens, picked }, n) =>
-      input.value === pair[n] && tokens[picked + 1] === word;
-    stage.classList.toggle("moved", !sides.every(isFirst));
+    told.replaceChildren(...verdict(side));
+    const isOpen = (word) => sides.every(({ input }, n) => input.value === pairs[word][n]);
+    for (const one of choices) set(one, { "aria-pressed": isOpen(one.textContent) });
+    const isFirst = ({ tokens, picked }) => tokens[picked + 1] === word;
+    stage.classList.toggle("moved", !(isOpen(word) && sides.every(isFirst)));
   }
   // What the two heads find for the word, here and in the other sentence if it stands there too.
   function verdict({ tokens, picked }) {
+    if (picked < 0) return [];
     const word = tokens[picked + 1];
     const same = sides.filter((one) => one.tokens[one.picked + 1] === word);
-    const all = same.map((one) => seekers.filter((head) => found(one, head, one.picked).word));
     const parts = same.map((one, n) => {
-      const list = all[n].map(
-        (head) => `“${found(one, head, one.picked).word}” with head ${head.number}`,
-      );
-      const nothing = `nothing with ${seekers.map(({ number }) => `head ${number}`).join(" or ")}`;
-      const what = `${n ? "it" : `“${word}”`} finds ${list.join(" and ") || nothing}`;
-      return `${n ? "in" : "In"} the ${one.name} ${what}`;
+      const all = seekers.map((head) => ({ ...head, ...found(one, head, one.picked) }));
+      const list = all.flatMap(({ word, number }) => (word ? `“${word}” with head ${number}` : []));
+      const what = list.join(" and ") || "nothing with either head";
+      return `${n ? "in" : "In"} the ${one.name} ${n ? "it" : `“${word}”`} finds ${what}`;
     });
-    const heads = new Set(all.flat());
-    const apart = all.length === 2 && heads.size === 2 && all.every((list) => list.length === 1);
-    return `${parts.join("; ")}.${apart ? " The two heads tell its two uses apart." : ""}`;
+    const sentence = `${parts.join("; ")}. `;
+    if (same.length < 2 || isSmall(word)) return [sentence];
+    const heads = apart(sides.map((one) => one.picked));
+    const who = ["No head tells", `Only head ${heads[0]?.number} tells`, "The two heads tell"];
+    return [sentence, make("b", { textContent: `${who[heads.length]} its two uses apart.` })];
   }
   let spoken; // the sentence that was pointed at
   const [[word, pair]] = Object.entries(pairs);
-  open(word, pair);
+  open(pair);
   sides[0].buttons[sides[0].picked].focus({ preventScroll: true });
 }

@@ -22,11 +22,8 @@ class OpenedLayer extends MultiHeadAttention {
   // heads.reshape(T, D), without the transpose: head after head in one line.
   joinHeads(heads) {
     if (!this.forget.join) return super.joinHeads(heads);
-    return new Matrix(
-      heads[0].rows,
-      this.embedDim,
-      heads.flatMap(({ data }) => [...data]),
-    );
+    const line = heads.flatMap(({ data }) => [...data]);
+    return new Matrix(heads[0].rows, this.embedDim, line);
   }
   open(x, allowed) {
     const found = { X: x };
@@ -43,11 +40,8 @@ class OpenedLayer extends MultiHeadAttention {
       const [k, v] = [cut[1][h], cut[2][h]];
       const dots = linear(q, k); // Q K^T
       const scale = this.forget.root ? 1 : this.headDim ** -0.5;
-      const scores = new Matrix(
-        x.rows,
-        x.rows,
-        dots.data.map((dot) => dot * scale),
-      );
+      const scaled = dots.data.map((dot) => dot * scale);
+      const scores = new Matrix(x.rows, x.rows, scaled);
       if (mask) mapMask(mask, (may, t, s) => may || (scores.row(t)[s] = -Infinity));
       const weights = this.forget.axis
         ? transposed(maskedSoftmax(transposed(scores)))
@@ -84,12 +78,8 @@ function rowsOf(given, ids) {
 }
 
 // All matrices for words by their numbers; padding has the number given.words.length.
-function openLayer(
-  given,
-  ids,
-  { numHeads = 2, causal = false, forget = {} },
-  x = rowsOf(given, ids),
-) {
+function openLayer(given, ids, how, x = rowsOf(given, ids)) {
+  const { numHeads = 2, causal = false, forget = {} } = how;
   const T = ids.length;
   const own = Object.assign(new OpenedLayer(x.columns, numHeads, given.state), { forget });
   const isWord = ids.map((id) => id < given.words.length);
@@ -187,12 +177,12 @@ const TITLES = { D: "q·k", S: "scores", A: "softmax", M: "mix" };
 // Where each matrix stands: from left to right on a desk, from top to bottom on a phone. What one or
 // two heads make stands in two lines, so that its cells are large enough to point at.
 // Gives blocks { name, x, y, cw, ch, rows, columns }, texts, lanes of the heads, and the size.
-function place(found, { T, D, H }, isNarrow) {
+function place(found, { T, D, H, isCut }, isNarrow) {
   const [blocks, texts, lanes] = [{}, [], []];
   const lines = H > 2 ? ["qkvDSAM"] : ["qkvD", "SAM"];
   const columns = (line) => [...line].reduce((sum, name) => sum + found[`${name}0`].columns, 0);
   const across = Math.max(...lines.map(columns));
-  const [label, gap, between] = [46, isNarrow ? 7 : 9, 26];
+  const [label, gap, between] = [isCut ? 60 : 46, isNarrow ? 7 : 9, 26];
   const spare = label + (lines.length > 1 ? 3 : 5) * gap; // of a lane, beside its cells
   const [width, ch, thin] = isNarrow ? [360, 12, 5] : [900, 13, 6];
   const laneCell = isNarrow
@@ -335,11 +325,8 @@ function makeOf([name, r, c], shown) {
       const [from, row, column] = joinedFrom(r, c, shown);
       const wrong = how.forget.join && row !== r ? `, not of ${word(r)}` : "";
       const says = `Column ${c} for ${word(r)} is column ${column} of head ${from}, of ${slot(row, from)}${wrong}. Joining computes nothing.`;
-      return {
-        groups: [[[`M${from}`, row, column]]],
-        sum: `head ${from}[${row}, ${column}]`,
-        says,
-      };
+      const groups = [[[`M${from}`, row, column]]];
+      return { groups, sum: `head ${from}[${row}, ${column}]`, says };
     }
     default: {
       const says = `Column ${c} of the output for ${word(r)}: the joined heads times a column of W^O.`;
@@ -364,10 +351,10 @@ function layer(stage, kept) {
   stage.classList.add("full-width");
 
   // Controls.
-  const row = (name = "") => {
+  const row = (name = "", parent = stage) => {
     const made = make("div", { className: "buttons" });
     if (name) made.append(make("span", { textContent: name }));
-    stage.append(made);
+    parent.append(made);
     return made;
   };
   const button = (parent, textContent, onclick) => {
@@ -378,9 +365,8 @@ function layer(stage, kept) {
   const asks = row();
   const field = make("input", { type: "text", maxLength: 80, spellcheck: false, oninput: read });
   set(field, { autocomplete: "off", autocapitalize: "none" });
-  asks.append(
-    make("label", { className: "ask" }, make("span", { textContent: "Sentence" }), field),
-  );
+  const its = make("span", { textContent: "Sentence" });
+  asks.append(make("label", { className: "ask" }, its, field));
   let example = 0;
   button(asks, "another", () => {
     field.value = given.sentences[++example % given.sentences.length];
@@ -394,21 +380,19 @@ function layer(stage, kept) {
     pressed.push([made, isOn]);
     return made;
   };
-  const switches = row("Heads");
+  const together = row(); // on a desk
+  const switches = row("Heads", together);
   for (const n of [1, 2, 4, 8]) {
     const isOn = () => how.numHeads === n;
     const made = toggle(switches, `${n}`, isOn, () => (how.numHeads = n));
     set(made, { "aria-label": n > 1 ? `${n} heads` : "1 head" });
   }
   const flip = (all, name) => (all[name] = !all[name]);
-  const hides = row("Mask");
-  for (const name of ["causal", "padding"])
-    toggle(
-      hides,
-      name,
-      () => how[name],
-      () => flip(how, name),
-    );
+  const hides = row("Mask", together);
+  for (const name of ["causal", "padding"]) {
+    const isOn = () => how[name];
+    toggle(hides, name, isOn, () => flip(how, name));
+  }
   const forgets = row("Forget");
   forgets.classList.add("forget");
   const FORGET = {
@@ -418,17 +402,14 @@ function layer(stage, kept) {
     join: "join’s transpose",
     axis: "softmax’s axis",
   };
-  for (const [name, text] of Object.entries(FORGET))
-    toggle(
-      forgets,
-      text,
-      () => how.forget[name],
-      () => {
-        flip(how.forget, name);
-        [pinned, step] = [null, -1];
-        stop();
-      },
-    );
+  for (const [name, text] of Object.entries(FORGET)) {
+    const isOn = () => how.forget[name];
+    toggle(forgets, text, isOn, () => {
+      flip(how.forget, name);
+      [pinned, step] = [null, -1];
+      stop();
+    });
+  }
   const wrong = set(make("p", { className: "wrong" }), { role: "status" });
   const [says, sum] = [make("p"), make("p", { className: "sum" })];
   const plays = make("div", { className: "plays" });
@@ -484,11 +465,11 @@ function layer(stage, kept) {
     if (unknown.length)
       told.push(`Not among the ${given.words.length} words: ${unknown.slice(0, 4).join(", ")}.`);
     if (known.length > most) told.push(`Only the first ${most} words are read.`);
-    if (!known.length) told.push("Type a word that it knows.");
+    const instead = given.sentences[example];
+    if (!known.length) told.push(`Type a word that it knows; until then it reads “${instead}”.`);
     heard.replaceChildren(told.join(" "));
     if (told.length && known.length) heard.append(" It reads: ", ...struck(typed));
-    if (!known.length) return;
-    words = known.slice(0, most);
+    words = known.length ? known.slice(0, most) : instead.split(" ");
     meet();
   }
   // What is not read stands between the others, struck out.
@@ -562,7 +543,7 @@ function layer(stage, kept) {
     const isRight = how.causal && H === given.heads.length && !isBroken();
     const unseen = words.map((_, t) => isRight && noun[t] > t && marks[1][t] === "✗");
     shown = { given, ids, names, how, found, changed, leaks, word, slot, owner, isCut, ...sizes };
-    Object.assign(shown, { told, marks, noun, unseen });
+    Object.assign(shown, { told, marks, sources, unseen });
     follow = Math.min(follow, words.length - 1);
     if (pinned && !(found[pinned[0]]?.rows > pinned[1] && found[pinned[0]].columns > pinned[2]))
       pinned = null;
@@ -570,14 +551,12 @@ function layer(stage, kept) {
     line = -1;
     for (const [one, isOn] of pressed) set(one, { "aria-pressed": Boolean(isOn()) });
     chosen.replaceChildren(...words.map((textContent) => make("option", { textContent })));
-    which.replaceChildren(
-      ...Object.keys(found).map((name) =>
-        make("option", { value: name, textContent: called(name) }),
-      ),
-    );
+    const option = (value) => make("option", { value, textContent: called(value) });
+    which.replaceChildren(...Object.keys(found).map(option));
     chosen.selectedIndex = follow;
     const gone = Object.keys(FORGET).filter((name) => how.forget[name]);
-    wrong.replaceChildren(...gone.map((name) => make("span", { textContent: whatIsWrong(name) })));
+    const faults = [...new Set(gone.map(whatIsWrong))];
+    wrong.replaceChildren(...faults.map((textContent) => make("span", { textContent })));
     const missing = words.filter((_, t) => unseen[t]).map((one) => `“${one}”`);
     if (missing.length)
       wrong.append(
@@ -611,8 +590,13 @@ function layer(stage, kept) {
         ? ""
         : " Switch on the causal mask, and see whether the future leaks.";
     const isPadded = ids.includes(given.words.length);
+    const { split, join, mask, axis } = how.forget;
+    const part = `pieces of ${listed(ids.map((_, r) => word(owner(0, r))))}`; // if it is cut
+    const sealed = how.causal ? ", and no later word leaks in" : ", and with a causal mask nothing leaks";
     if ((H === 1 || T === 1) && (name === "split" || name === "join"))
       return "With one head, or one word, there is nothing to swap.";
+    if (split && join && (name === "split" || name === "join"))
+      return `Both transposes: the mistake to remember. The join undoes what the split mixed up: the shapes are right${mask || axis ? "" : sealed}. Yet each head got a cut-up text: head 0 sees ${part}, and nothing else. So test what a layer must see, as well as what it must not.`;
     switch (name) {
       case "root": {
         if (size === 1) return "With one number in a head the root is √1: nothing changes.";
@@ -629,7 +613,7 @@ function layer(stage, kept) {
         return `Without the mask every ${isCut ? "row meets every row" : "word sees the words after it"}${isPadded ? ", and padding is read" : ""}.${how.causal ? leak : ""}`;
       }
       case "split":
-        return `Same shape, wrong numbers: head 0 should get ${size} of the ${D} columns of every word, and gets pieces of ${listed(shown.ids.map((_, r) => word(owner(0, r))))} alone. Its rows are no longer words, so that a mask hides the wrong ones.${leak}`;
+        return `Same shape, wrong numbers: head 0 should get ${size} of the ${D} columns of every word, and gets ${part} alone. Its rows are no longer words, so that a mask hides the wrong ones.${leak}`;
       case "join":
         return `Same shape, wrong numbers: the row of ${word(0)} is filled from the first ${Math.min(H, T)} rows of head 0 alone.${leak}`;
       default: {
@@ -709,16 +693,16 @@ function layer(stage, kept) {
       isLeft
         ? { x: x - 6, y: y + (t + 1) * ch - 2, "text-anchor": "end" }
         : { x: x + w + 8, y: y + (t + 1) * ch - 2 };
-    const label = (at, t) =>
-      draw(picture, "text", { ...at, class: "word", "data-word": t }, names[t]);
+    const label = (at, t, text = names[t]) =>
+      draw(picture, "text", { ...at, class: "word", "data-word": t }, text);
     draw(picture, "text", { ...beside(O, -1), class: "small" }, "word before · its noun");
     names.forEach((name, t) => {
       label(beside(X, t, true), t);
       draw(picture, "text", { ...beside(R, t), class: "small" }, name);
       for (let h = 0; h < H && blocks.q0.ch > 9; h++)
         for (const kind of H > 2 ? "q" : "qS") {
-          const { x, y, ch } = blocks[kind + h];
-          label(beside({ x: lanes[h].x + 46, y, ch }, t, true), owner(h, t));
+          const at = beside({ ...blocks[kind + h], x: blocks[`q${h}`].x }, t, true);
+          label(at, t, (isCut ? `${t}: ` : "") + names[owner(h, t)]);
         }
       if (t >= words.length) return;
       const marks = shown.marks.map((own) => own[t]); // none where nothing is to be found
@@ -800,7 +784,7 @@ function layer(stage, kept) {
   // The steps of one word: each with its cells, the lines of code, and a sentence that is true
   // whatever is forgotten.
   function steps(w) {
-    const { found, H, size, word, slot, owner, isCut, ids } = shown;
+    const { found, H, size, word, slot, owner, isCut, ids, names } = shown;
     const { causal, padding, forget } = how;
     const it = word(w);
     const pick = (row, whole = /^$/) =>
@@ -808,9 +792,9 @@ function layer(stage, kept) {
         whole.test(name) ? all(name) : row.test(name) ? rowOf(name, w) : [],
       );
     const held = listed(ids.map((_, r) => word(owner(0, r))));
-    const meant = listed(times(H, (h) => word(owner(h, w))));
+    const meant = times(H, (h) => names[owner(h, w)]).join("|");
     const head = isCut
-      ? `Without the transpose head 0 is filled with ${held} in pieces, not with ${size} columns of every word. Row ${w}, meant for ${it}, is pieces of ${meant}.`
+      ? `Without the transpose head 0 is filled with ${held} in pieces, not with ${size} columns of every word. Row ${w}, meant for ${it}, is “${meant}”: in each head a piece of another word.`
       : H > 1
         ? `A head is a share of the columns: head 0 takes the first ${size} of Q, K and V, for every word; head 1 the next ${size}.`
         : "One head alone takes all columns.";
@@ -849,10 +833,11 @@ function layer(stage, kept) {
       const mark = shown.marks[n][w];
       const verdict = { "?": "✓, but by luck", "✗": "✗" }[mark] ?? (isBroken() ? still : "✓");
       const answer = mark ? `${kinds[w]} ${verdict}` : "there is none";
-      return `${n ? "its noun" : "the word before"}: ${answer}`;
+      const source = mark && `, ${word(shown.sources[n][w])}`;
+      return `${n ? "its noun" : "the word before"}${source}: ${answer}`;
     });
     const why = shown.unseen[w]
-      ? ` That ✗ is no mistake: the mask hides its noun, ${word(shown.noun[w])}, which comes later.`
+      ? ` That ✗ is no mistake: the mask hides its noun, ${word(shown.sources[1][w])}, which comes later.`
       : "";
     const next = isBroken() || H === 1 ? "" : " Now forget the split’s transpose, and play again.";
     return [
@@ -947,7 +932,9 @@ function layer(stage, kept) {
     const trained =
       H === given.heads.length
         ? `Two heads were trained: ${given.heads.map((text, h) => `head ${h} looks for ${text}`).join(", ")}. Beside the output: what can be read from it of both.`
-        : `It was trained with two heads; with ${H}, the same numbers look elsewhere.`;
+        : H > 1
+          ? `It was trained with two heads; with ${H}, the same numbers look elsewhere.`
+          : "One head shares a weight of 1 between the two words that two heads would find: in new sentences one answer in five is wrong, where two heads hardly err.";
     const key = "Squares are positive, grey circles negative, pale is near zero.";
     say(`${go} to follow ${word(follow)}, or point at a number. ${trained} ${key}`);
   }
@@ -991,16 +978,9 @@ function layer(stage, kept) {
     const isLater = s > t && how.causal;
     const kind = isLater ? "path" : "";
     const links = path.length ? [[rowOf("X", s), rowOf("O", t)]] : [];
-    show({
-      from: path,
-      at,
-      links,
-      kind,
-      stages:
-        isLater && path.length
-          ? ["mask", ...["split", "join", "axis"].filter((name) => how.forget[name])]
-          : [],
-    });
+    const guilty = ["split", "join", "axis"].filter((name) => how.forget[name]);
+    const stages = isLater && path.length ? ["mask", ...guilty] : [];
+    show({ from: path, at, links, kind, stages });
     if (!path.length)
       return say(`Change ${word(s)}: the output of ${word(t)} stays exactly as it is.`);
     const leak = how.forget.mask ? "is forgotten." : "is there all the same.";
@@ -1068,7 +1048,10 @@ function layer(stage, kept) {
     if (!timer) rest();
   };
   let before = null; // what was kept before a finger or the mouse came down
-  picture.onpointerdown = () => (before = String(pinned));
+  picture.onpointerdown = (event) => {
+    before = String(pinned);
+    picture.onpointermove(event); // under a resting finger too
+  };
   picture.onclick = (event) => {
     stop();
     const label = event.target.closest("[data-word]");
@@ -1097,6 +1080,7 @@ function layer(stage, kept) {
     [step, hovered] = [-1, null];
     pinned = next(pinned ?? ["X", 0, 0], by);
     rest();
+    panel.scrollIntoView({ block: "nearest" });
   };
   // The next cell in a direction: of the same matrix, or of the nearest one there.
   function next([name, r, c], [down, right]) {

@@ -2,12 +2,13 @@
 
 import itertools
 import json
+import random
 import re
 
 import pytest
 import torch
 
-from benchmarks.whole_layer import Reader, found
+from benchmarks.whole_layer import KIND, Reader, batch, found
 from chapters.live.layer import PADDING, SENTENCES, kept, live_layer, module_of, rows_of
 from tools.notebooks import ROOT
 
@@ -204,8 +205,11 @@ def test_each_step_is_true_when_something_is_forgotten(page, forget):
     for name in forget:
         page.locator(".forget button").nth(FORGET.index(name)).click()
     steps = played(page)  # of "hungry", in row 1
-    pieces = "Row 1, meant for “hungry”, is pieces of “the” and “chased”."
-    assert steps[3].endswith(pieces) == ("split" in forget)
+    assert ("Row 1, meant for “hungry”, is “the|chased”:" in steps[3]) == ("split" in forget)
+    bold = page.locator(".flow .followed").all_text_contents()
+    assert (bold[1:] == ["1: the", "1: the", "1: chased", "1: chased"]) == ("split" in forget)
+    wrong = page.locator("p.wrong").inner_text()
+    assert ("the mistake to remember" in wrong) == (forget == ("split", "join"))
     assert ("meets every key" in steps[4]) == ("split" not in forget)
     assert ("hides “cat”, “chased”, “a” and “mouse”" in steps[5]) == ("split" not in forget)
     assert ("Divided" in steps[5]) == ("root" not in forget)
@@ -228,7 +232,7 @@ def test_play_goes_by_itself_only_where_that_is_wanted(open_file, file):
     assert not page.get_by_role("button", name="Play").is_visible()
     steps = played(page)
     assert len(steps) == 10
-    assert "its noun: animal ✓" in steps[-1]
+    assert "its noun, “cat”: animal ✓" in steps[-1]
     marked = page.locator(".code .marked").all_inner_texts()
     assert [line.strip().split("(")[0] for line in marked] == ["return self.out_proj"]
     page = open_file(file, motion="no-preference")
@@ -244,7 +248,7 @@ def test_play_goes_by_itself_only_where_that_is_wanted(open_file, file):
 def test_a_word_that_it_does_not_know_is_named(page):
     for text, told in (
         ("the cat saw the dog and the fox", "Not among the 106 words: and. Only the first 6 words"),
-        ("<b>", "Type a word"),
+        ("<b>", "until then it reads “the hungry cat chased a mouse”"),
         ("The zebra ate BREAD!", "Not among the 106 words: zebra."),
     ):
         page.locator("input").fill(text)
@@ -253,7 +257,7 @@ def test_a_word_that_it_does_not_know_is_named(page):
     torch.testing.assert_close(shown(page, "O"), expected.flatten(), atol=0.0051, rtol=0)
     page.locator("input").fill("The dragon ate my homework")
     assert page.locator(".heard s").all_inner_texts() == ["dragon", "homework"]
-    assert "the word before: verb ✓; its noun: there is none." in played(page)[-1]
+    assert "the word before, “ate”: verb ✓; its noun: there is none." in played(page)[-1]
 
 
 def test_the_code_is_that_of_the_chapters(page):
@@ -275,14 +279,18 @@ def test_the_code_is_that_of_the_chapters(page):
 
 def test_each_head_finds_its_word_in_new_sentences():
     model = Reader()
-    weights = {n: torch.tensor(x) / 100 for n, x in LAYER["hundredths"]["state"].items()}
-    model.attention.load_state_dict({name: x.view(8, 8) for name, x in weights.items()})
+    model.attention = module_of(LAYER)
     with torch.no_grad():
         model.words.weight.copy_(torch.tensor(LAYER["hundredths"]["vectors"]) / 100)
         model.places.copy_(torch.tensor(LAYER["hundredths"]["places"]) / 100)
         for name in ("before", "noun"):
-            for part in ("weight", "bias"):
-                kept_ones = torch.tensor(LAYER["hundredths"][name][part]) / 100
-                getattr(getattr(model, name), part).copy_(kept_ones)
+            for part, x in getattr(model, name).named_parameters():
+                x.copy_(torch.tensor(LAYER["hundredths"][name][part]) / 100)
     measured = found(model, count=300, seed=2)
     assert all(share > (0.99 if "weight" not in name else 0.7) for name, share in measured.items())
+    model.attention = module_of(LAYER, 1)  # as the page says: one answer in five is wrong
+    ids, padding, its = batch(random.Random(2), 300)
+    output = model(ids, padding)[0][~padding]
+    for place, tell in model.questions(its):
+        right = tell(output).argmax(dim=-1) == KIND[ids].gather(1, place)[~padding]
+        assert right.float().mean() == pytest.approx(0.8, abs=0.06)
