@@ -4,6 +4,13 @@
 
 const BEST = 8; // tokens that the table shows
 const TRAINED = "Your prompt; the model has read nothing but docstrings of Python";
+const PACE = 140; // milliseconds that a token stays the newest, so that an eye can follow
+// Blocks, heads, and what a head does, which the tests hold it to.
+const HEADS = [
+  [4, 0, "finds the heading to underline"],
+  [5, 0, "finds the open bracket or quote"],
+  [4, 1, "looks back one token, or two"],
+];
 const READ = 4000; // letters of a prompt that are looked at: its end has room in the cache
 
 // What is quick: no object is made in these loops, and four sums do not wait for each other.
@@ -48,11 +55,12 @@ class LanguageModel {
     this.blocks = [];
     for (let n = 0; `blocks.${n}.mha_norm.weight` in state; n++) {
       const of = (name) => state[`blocks.${n}.${name}.weight`];
-      this.blocks.push({ of, keys: room(length * kvWidth), values: room(length * kvWidth) });
+      const [keys, values] = [kvWidth, kvWidth].map((size) => room(length * size));
+      this.blocks.push({ of, keys, values, queries: room(length * width) });
     }
     const angles = positionAngles(length, headDim).data; // (length, headDim / 2)
     [this.cos, this.sin] = [angles.map(Math.cos), angles.map(Math.sin)];
-    [this.x, this.y, this.q, this.mixed] = [width, width, width, width].map(room);
+    [this.x, this.y, this.mixed] = [width, width, width].map(room);
     [this.k, this.v, this.gate, this.up] = [kvWidth, kvWidth, hidden, hidden].map(room);
     this.weights = room(length);
     this.scores = room(state["embedding.weight"].length / width);
@@ -75,11 +83,13 @@ class LanguageModel {
   }
   // Read one token; the cache has those before.
   step(id) {
-    const { x, y, q, k, v, mixed, gate, up, width } = this;
+    const { x, y, k, v, mixed, gate, up, width } = this;
     const t = this.ids.length;
     if (t >= this.length) throw new RangeError(`the cache has room for ${this.length} tokens.`);
     x.set(this.state["embedding.weight"].subarray(id * width, (id + 1) * width));
-    for (const { of, keys, values } of this.blocks) {
+    for (const block of this.blocks) {
+      const { of, queries, keys, values } = block;
+      const q = queries.subarray(t * width, (t + 1) * width);
       rmsNorm(x, of("mha_norm"), y);
       times(of("mha.q_proj"), y, q);
       times(of("mha.k_proj"), y, k);
@@ -88,7 +98,7 @@ class LanguageModel {
       this.turn(k, t);
       keys.set(k, t * k.length);
       values.set(v, t * v.length);
-      for (let h = 0; h < this.numHeads; h++) this.attend(h, t, keys, values);
+      for (let h = 0; h < this.numHeads; h++) this.attend(block, h, t);
       times(of("mha.out_proj"), mixed, y);
       addRow(x, y);
       rmsNorm(x, of("ff_norm"), y);
@@ -111,25 +121,32 @@ class LanguageModel {
         row[head + i + half] = second * cos + first * sin;
       }
   }
-  // What head h of the newest query, at place t, gets from the keys and values 0 … t.
-  attend(h, t, keys, values) {
-    const { q, mixed, weights, headDim, kvWidth } = this;
-    const [start, shared] = [h * headDim, Math.floor(h / this.group) * headDim];
+  // How much the query of head h at place t weighs the keys 0 … t; the next call writes over it.
+  weigh({ queries, keys }, h, t) {
+    const { weights, width, headDim, kvWidth } = this;
+    const [start, shared] = [t * width + h * headDim, Math.floor(h / this.group) * headDim];
     const scale = headDim ** -0.5;
     let [highest, total] = [-Infinity, 0];
     for (let s = 0; s <= t; s++) {
       let sum = 0;
-      for (let i = 0, j = s * kvWidth + shared; i < headDim; i++) sum += q[start + i] * keys[j + i];
+      for (let i = 0, j = s * kvWidth + shared; i < headDim; i++)
+        sum += queries[start + i] * keys[j + i];
       weights[s] = sum * scale;
       if (weights[s] > highest) highest = weights[s];
     }
     for (let s = 0; s <= t; s++) total += weights[s] = Math.exp(weights[s] - highest);
+    for (let s = 0; s <= t; s++) weights[s] /= total;
+    return weights.subarray(0, t + 1);
+  }
+  // What it gets from their values.
+  attend(block, h, t) {
+    const { mixed, headDim, kvWidth } = this;
+    const [start, shared] = [h * headDim, Math.floor(h / this.group) * headDim];
+    const weights = this.weigh(block, h, t);
     mixed.fill(0, start, start + headDim);
-    for (let s = 0; s <= t; s++) {
-      const share = weights[s] / total;
+    for (let s = 0; s <= t; s++)
       for (let i = 0, j = s * kvWidth + shared; i < headDim; i++)
-        mixed[start + i] += share * values[j + i];
-    }
+        mixed[start + i] += weights[s] * block.values[j + i];
   }
   // Of the token after the newest one, (V,); the next call writes over them.
   logits() {
@@ -168,7 +185,7 @@ function drawToken({ order, chances }) {
 }
 
 const share = (chance) => (chance > 0 && chance < 0.005 ? "<0.01" : two(chance));
-const pause = () => new Promise((done) => setTimeout(done));
+const pause = (time = 0) => new Promise((done) => setTimeout(done, time));
 
 // The weights come as a script, which a page may have from a plain folder too. In the book it lies
 // among the styles; else beside the page.
@@ -215,13 +232,17 @@ function writer(stage, { text, written, version, megabytes }) {
 // It opens with the sample of the picture. The prompt is without its full stop, behind which little
 // else than a new line can follow.
 function desk(stage, model, vocabulary, text, sample) {
-  const input = make("textarea", { rows: 3, value: text, spellcheck: false, oninput: change });
+  const again = () => open("");
+  const input = make("textarea", { rows: 2, value: text, spellcheck: false, oninput: again });
   const pane = make("div");
   const field = make("label", { className: "field" });
   field.append(make("span", { textContent: TRAINED }), input);
   pane.append(field);
   const temperature = slider(pane, "temperature", { min: 0, max: 2, step: 0.1, value: 0.8 }, show);
+  const warmth = make("p", { className: "means" });
+  pane.append(warmth);
   const topP = slider(pane, "top-p", { min: 0.05, max: 1, step: 0.05, value: 0.95 }, show);
+  const cut = make("p", { className: "means" });
   const buttons = make("div", { className: "buttons" });
   const button = (textContent, onclick) => {
     const made = make("button", { type: "button", textContent, onclick });
@@ -229,9 +250,11 @@ function desk(stage, model, vocabulary, text, sample) {
     return made;
   };
   const start = button("Write", () => (writing ? stop() : write(model.length)));
+  button("Fast", () => write(model.length, true));
   button("One token", () => write(1));
-  button("Begin again", change);
-  pane.append(buttons);
+  button("Restart", again);
+  const told = set(make("p"), { role: "status" });
+  pane.append(cut, buttons, told);
   const { whole, body } = table("The next token", ["token", "probability"]);
   const rows = Array.from({ length: BEST }, () => {
     const name = set(make("th"), { scope: "row" });
@@ -239,166 +262,185 @@ function desk(stage, model, vocabulary, text, sample) {
     body.append(make("tr", {}, name, cell));
     return { name, cell };
   });
-  const given = make("span", { className: "prompt" });
-  const added = make("span");
-  const page = make("div", { className: "text", tabIndex: 0 }, given, added);
+  const [gone, given, added] = ["gone", "prompt", ""].map((className) => make("span", { className }));
+  const page = make("div", { className: "text", tabIndex: 0 }, gone, given, added);
   page.addEventListener("pointermove", ({ target, pointerType }) => {
-    if (pointerType === "mouse") point(tokens.indexOf(target));
+    if (pointerType === "mouse" && !held && !writing) point(tokens.indexOf(target));
   });
-  page.addEventListener("pointerleave", () => point(-1));
-  page.addEventListener("click", ({ target }) => point(tokens.indexOf(target)));
-  page.addEventListener("blur", () => point(-1));
+  page.addEventListener("click", ({ target }) => hold(tokens.indexOf(target)));
   page.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!by) return;
     event.preventDefault();
     const from = pointed < 0 && by < 0 ? tokens.length : pointed;
-    point(clamp(from + by, 0, tokens.length - 1));
+    hold(clamp(from + by, 1, tokens.length - 1));
+    tokens[pointed]?.scrollIntoView({ block: "nearest" });
   });
   set(page, { role: "group", "aria-label": "The text; with arrow keys, its tokens" });
-  const told = set(make("p"), { role: "status" });
-  stage.append(pane, page, make("div", {}, whole), told);
+  const heads = make("select", { onchange: show });
+  for (const [, , does] of HEADS) heads.append(make("option", { textContent: does }));
+  const shade = make("span", {}, make("mark", {}, "Shaded"), ": the weights of the head that");
+  const looks = set(make("p"), { "aria-live": "polite" });
+  const where = make("div", { className: "where" }, make("label", {}, shade, heads), looks);
+  stage.append(pane, page, where, make("div", {}, whole));
   const still = matchMedia("(prefers-reduced-motion: reduce)");
 
-  let prompt = []; // ids
-  let written = []; // ids, after the prompt
+  let ids = []; // prompt, and what is written
+  let begun = 0; // how many of them are prompt
   let turn = 0; // what was asked for last; what was asked for before stops
-  let writing = null; // since when, and how many tokens
+  let writing = null; // and whether too fast for an eye
   let next = null; // the tokens that may come
-  let logits = []; // before each token that is written, and after the last one: (V,)
-  let tokens = []; // what is written, an element for each
-  let pointed = -1; // which of them
-  let before = ""; // what was told before one was pointed at
+  const logits = []; // after each token: (V,)
+  let tokens = []; // an element for each
+  let pointed = -1; // at which of them; held: until another is
+  let held = false;
 
   // Read what has not been read, unless something else is asked for in the meantime.
   async function read(mine) {
-    const ids = [...prompt, ...written];
     model.rewind(ids);
     while (model.ids.length < ids.length) {
-      model.step(ids[model.ids.length]);
-      const n = model.ids.length - prompt.length;
-      if (n >= 0) logits[n] = model.logits().slice();
-      if (model.ids.length % 4 === 0) await pause();
+      const n = model.ids.length;
+      model.step(ids[n]);
+      logits[n] = model.logits().slice();
+      if (n % 4 === 3) await pause();
       if (mine !== turn) return;
     }
   }
   function show() {
-    if (model.ids.length !== prompt.length + written.length) return; // still reading
-    const isOver = written.at(-1) === END_OF_TEXT; // then the table says how likely this end was
-    const at = pointed < 0 ? written.length - isOver : pointed;
-    const seen = nextTokens(logits[at], temperature.value, topP.value);
-    if (at === written.length) next = seen;
-    if (writing && still.matches) return;
-    const after = vocabulary.name(at ? written[at - 1] : prompt.at(-1));
+    const [heat, p] = [temperature.value, topP.value];
+    const more = heat < 1 ? "the likely gets likelier" : "the unlikely gets likelier";
+    warmth.textContent = heat === 1 ? "as the model says" : heat ? more : "always the likeliest token";
+    const some = `the likeliest tokens, ${Math.round(100 * p)} % together`;
+    cut.textContent = `draws from ${p < 1 ? some : "all tokens"}`;
+    if (model.ids.length !== ids.length) return; // still reading
+    const at = pointed < 0 ? ids.length - isOver() : pointed; // of an end, how likely it was
+    const seen = nextTokens(logits[at - 1], heat, p);
+    if (at === ids.length) next = seen;
+    if (writing?.fast) return;
+    const after = vocabulary.name(ids[at - 1]);
+    const came = pointed < 0 ? null : ids[at];
     const best = seen.order.slice(0, BEST);
-    if (pointed >= 0 && !best.includes(written[at])) best[BEST - 1] = written[at];
+    if (came !== null && !best.includes(came)) best[BEST - 1] = came;
     const say = (id) => {
-      const isCut = !seen.chances[id] && temperature.value > 0;
+      const isCut = !seen.chances[id] && heat > 0;
       return isCut ? `${share(seen.before[id])}, cut by top-p` : share(seen.chances[id]);
     };
     whole.caption.textContent = `The next token, after “${after}”`;
     rows.forEach(({ name, cell }, n) => {
       const id = best[n];
       name.textContent = vocabulary.name(id);
-      name.classList.toggle("came", pointed >= 0 && id === written[at]);
+      name.classList.toggle("came", id === came);
       cell.textContent = say(id);
       cell.style.setProperty("--share", seen.chances[id]);
     });
-    if (pointed < 0) return;
-    told.textContent = `After “${after}” came “${vocabulary.name(written[at])}”: ${say(written[at])}.`;
+    const [block, head] = HEADS[heads.selectedIndex];
+    const weights = model.weigh(model.blocks[block], head, at - 1);
+    tokens.forEach((token, n) => token.style.setProperty("--share", Math.sqrt(weights[n] ?? 0)));
+    const most = weights.indexOf(Math.max(...weights));
+    const name = came !== null && vocabulary.name(came);
+    const what = name
+      ? `After “${after}” came “${name}”, probability ${say(came)}.`
+      : `What comes after “${after}”?`;
+    set(looks, { "aria-live": writing ? "off" : "polite" }).textContent =
+      `${what} The query there gives the most weight, ${two(weights[most])}, to ` +
+      `“${vocabulary.name(ids[most])}” (block ${block}, head ${head}).`;
   }
-  // At a token that is written; -1: at none. Not while it writes or reads.
+  // At a token, which stays until another is pointed at, or it writes; -1: at none.
   function point(n) {
-    if (n === pointed || (n >= 0 && (writing || model.ids.length < prompt.length + written.length)))
-      return;
-    if (pointed < 0) before = told.textContent;
+    if (n === pointed || model.ids.length < ids.length) return;
     tokens[pointed]?.classList.remove("came");
-    tokens[n]?.classList.add("came");
-    pointed = n;
-    told.textContent = before;
+    pointed = n || -1; // nothing was predicted before the first
+    tokens[pointed]?.classList.add("came");
     show();
+  }
+  function hold(n) {
+    if (writing) stop();
+    held = n > 0;
+    point(n);
   }
   // A letter of several tokens stands with its last one.
   function lay() {
-    const all = tokens.map((token) => token.textContent).join("");
-    const ids = written.slice(0, tokens.length + 1);
-    const now = vocabulary.decode(ids, ids.at(-1) !== END_OF_TEXT);
-    tokens.push(make("span", { textContent: now.slice(all.length) }));
-    added.append(tokens.at(-1));
-    if (tokens.length < written.length) lay();
+    for (let n = tokens.length; n < ids.length; n++) {
+      const all = tokens.map((token) => token.textContent).join("");
+      const now = vocabulary.decode(ids.slice(0, n + 1), ids[n] !== END_OF_TEXT);
+      const token = make("span", { textContent: now.slice(all.length) });
+      if (ids[n] === END_OF_TEXT) token.className = "end";
+      else if (token.textContent.includes("\n")) token.className = "line";
+      (n < begun ? given : added).append(token);
+      tokens.push(token);
+    }
   }
-  function change() {
-    return open("");
+  // These ids, of which so many are prompt, behind what is no longer read.
+  function begin(all, prompt, before) {
+    point(-1);
+    rest();
+    [ids, begun, tokens, held] = [all, prompt, [], false];
+    gone.textContent = before;
+    given.replaceChildren();
+    added.replaceChildren();
+    lay();
   }
   // A new prompt: nothing is written yet, unless a sample is.
   async function open(sample) {
-    point(-1);
     const mine = ++turn;
-    rest();
     const room = model.length / 2; // as much is left to write
     const all = [END_OF_TEXT, ...vocabulary.encode(input.value.slice(-READ))];
-    prompt = all.slice(-room);
-    written = vocabulary.encode(sample).slice(0, model.length - prompt.length);
-    [logits, tokens] = [[], []];
-    const cut = all.length > room || input.value.length > READ;
-    given.textContent = (cut ? "…" : "") + vocabulary.decode(prompt);
-    added.replaceChildren();
-    if (written.length) lay();
+    const prompt = all.slice(-room);
+    const written = vocabulary.encode(sample).slice(0, model.length - prompt.length);
+    const isCut = all.length > room || input.value.length > READ;
+    begin([...prompt, ...written], prompt.length, isCut ? "…" : "");
     await read(mine);
     if (mine !== turn) return;
     show();
-    const count = `${all.length - 1} token${all.length === 2 ? "" : "s"}`;
+    if (sample) point(ids.findIndex((id) => /^-{3,}$/.test(vocabulary.name(id))));
     told.textContent = written.length
       ? `A sample: ${written.length} tokens. Point at one, let the model go on, or type your own text.`
-      : cut
-      ? `The prompt is long: only its last ${room} tokens are read.`
-      : all.length > 1
-        ? `The prompt has ${count}. Write, or add one token.`
-        : "No prompt: the model begins a text of its own.";
+      : isCut
+        ? `The prompt is long: only its last ${room} tokens are read.`
+        : `Tokens in the prompt: ${all.length - 1}. Write, or add one token.`;
   }
-  async function write(most) {
+  async function write(most, fast = false) {
     point(-1);
+    held = false;
     const mine = ++turn;
     rest();
+    if (isFull()) {
+      const [old, half] = [tokens.map((token) => token.textContent), model.length / 2];
+      begin(ids.slice(-half), 0, gone.textContent + old.slice(0, -half).join(""));
+    }
+    told.textContent = "Reading …";
     await read(mine);
     if (mine !== turn) return;
-    writing = { since: performance.now(), count: 0 };
+    writing = { fast: fast || still.matches };
     start.textContent = "Stop";
     told.textContent = "Writing …";
     show();
-    let drawn = null;
-    while (writing.count < most && !isDone()) {
+    let drawn = "";
+    for (let n = 0; n < most && !isOver() && !isFull(); n++) {
       const id = drawToken(next);
-      drawn = `${vocabulary.name(id)}, probability ${share(next.chances[id])}`;
-      written.push(id);
-      writing.count++;
+      drawn = `Drawn: “${vocabulary.name(id)}”, probability ${share(next.chances[id])}.`;
+      ids.push(id);
       lay();
       page.scrollTop = page.scrollHeight;
       await read(mine);
       if (mine === turn) show();
-      await pause();
+      await pause(writing?.fast || most === 1 ? 0 : PACE);
       if (mine !== turn) return;
     }
-    const { count } = writing;
-    const said = count === 1 ? `Drawn: ${drawn}.` : count ? `Wrote ${speed()}.` : "";
-    rest();
-    show();
-    told.textContent = [said, isDone()].filter(Boolean).join(" ");
+    stop(drawn);
   }
-  function isDone() {
-    if (written.at(-1) === END_OF_TEXT) return "The text has come to its end.";
-    const full = prompt.length + written.length >= model.length;
-    return full ? `All ${model.length} places are taken, as many as it was trained with.` : "";
-  }
-  const speed = () => {
-    const seconds = (performance.now() - writing.since) / 1000;
-    return `${writing.count} tokens, ${Math.round(writing.count / seconds)} a second`;
-  };
-  function stop() {
+  const isOver = () => ids.length > begun && ids.at(-1) === END_OF_TEXT;
+  const isFull = () => ids.length >= model.length;
+  function stop(said = "Stopped.") {
     turn++;
-    told.textContent = `Stopped after ${speed()}.`;
     rest();
     show();
+    const [most, half] = [model.length, model.length / 2];
+    told.textContent = isOver()
+      ? "The text has come to its end. “Restart” begins another."
+      : isFull()
+        ? `It reads ${most} tokens at most. “Write” forgets all but the last ${half}, and goes on.`
+        : said;
   }
   function rest() {
     writing = null;

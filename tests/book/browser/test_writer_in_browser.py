@@ -10,6 +10,7 @@ from chapters.ch18_writer import load_writer
 from chapters.live.writer import live_writer, weights_script
 from tools.notebooks import ROOT
 from utils.byte_pairs import END_OF_TEXT
+from utils.models import recorded_weights
 
 PROMPT = "Return the"
 ODD = ["🙂", "👍🏽", "👨\u200d👩\u200d👧", "naïve", "東京", "тест", "नमस्ते", "½", "٣", "Ⅷ", "ﬁ"]
@@ -83,7 +84,7 @@ def test_tokens_their_names_and_bytes_are_those_of_python(library, kept):
     assert names == [vocabulary.name(token) for token in range(len(vocabulary))]
 
 
-def test_logits_and_greedy_texts_are_those_of_pytorch(library, kept):
+def test_logits_weights_and_greedy_texts_are_those_of_pytorch(library, kept):
     run = """([ids, count]) => {
         model.rewind([]);
         const [all, written] = [ids.map((id) => (model.step(id), [...model.logits()])), []];
@@ -91,15 +92,38 @@ def test_logits_and_greedy_texts_are_those_of_pytorch(library, kept):
             written.push(drawToken(nextTokens(model.scores, 0, 1)));
             [model.step(written.at(-1)), model.logits()];
         }
-        return [all, written];
+        const weigh = (one) => [0, 1, 2, 3].map((h) => [...model.weigh(one, h, all.length - 1)]);
+        return [all, written, model.blocks.map(weigh)]; // of a place that is past
     }"""
     for prompt in (PROMPT, "", "naïve 東京 🙂", "Parameters\n----------\nx : array_like\n    "):
         ids = ids_of(kept, prompt)
-        logits, written = library.evaluate(run, [ids[0].tolist(), 40])
-        with torch.no_grad():
+        logits, written, found = library.evaluate(run, [ids[0].tolist(), 40])
+        with torch.no_grad(), recorded_weights(kept.model) as records:
             expected = kept.model(ids)[0]
+        weights = torch.stack([each[0, :, -1] for (each,) in records])  # (L, H, T)
+        torch.testing.assert_close(torch.tensor(found).float(), weights, atol=1e-4, rtol=0)
         torch.testing.assert_close(torch.tensor(logits), expected, atol=1e-3, rtol=0)
         assert written == [int(i) for i in write(kept.model, ids, 40, temperature=None)]
+
+
+def test_heads_do_what_the_page_says_of_them(library, kept):
+    heading, opened, back = found = [], [], []  # weights on what each head is said to look at
+    for sample in kept.recipe["samples"]:
+        ids = ids_of(kept, sample["text"])[:, :256]
+        names = [kept.vocabulary.name(token) for token in ids[0].tolist()]
+        with torch.no_grad(), recorded_weights(kept.model) as records:
+            kept.model(ids)
+        rows = [records[block][0][0, head] for block, head, _ in library.evaluate("HEADS")]
+        for t in range(20, len(names) - 1):
+            line = max((i for i in range(t) if names[i][0] == "⏎"), default=0) + 1
+            if names[t] == "⏎" and line < t and set(names[t + 1]) == {"-"}:
+                heading.append(rows[0][t, line:t].sum())
+            bracket = {")": "(", "]": "[", "}": "{"}.get(names[t + 1], "none")
+            if at := [i for i in range(t + 1) if bracket in names[i]]:
+                opened.append(rows[1][t, at[-1]])
+            back.append(rows[2][t, t - 2 : t].sum())
+    shares = [float(torch.stack(weights).mean()) for weights in found]
+    assert min(torch.tensor(shares) - torch.tensor([0.95, 0.6, 0.6])) > 0, shares
 
 
 def test_the_chances_are_those_of_the_course_and_tokens_are_drawn_by_them(library):
@@ -167,34 +191,42 @@ def test_it_writes_by_keyboard_what_pytorch_writes(open_page, kept):
     assert page.evaluate("document.activeElement.textContent") == "Write"
     logits = kept.model(ids_of(kept, PROMPT + " index"))[0, -1].detach()
     chances = keep_top_p(apply_temperature(logits, 0.8), 0.95).softmax(dim=-1)
-    press(page, *["Tab"] * 3, "ArrowLeft")  # to the text, and to its last token
-    wait_for_status(page, f"came “.”: {chances[kept.vocabulary.encode('.')[0]]:.2f}.")
-    press(page, *["Shift+Tab"] * 5, "Home", "Shift+Tab", "Control+A")  # temperature 0
+    press(page, *["Tab"] * 4, "ArrowLeft")  # to the text, and to its last token
+    said = f"came “.”, probability {chances[kept.vocabulary.encode('.')[0]]:.2f}."
+    page.locator("[aria-live]", has_text=said).wait_for()
+    press(page, *["Shift+Tab"] * 6, "Home", "Shift+Tab", "Control+A")  # temperature 0
     page.keyboard.type("Compute the mean")
-    press(page, *["Tab"] * 4)  # to "One token"
+    press(page, *["Tab"] * 5)  # to "One token"
     ids = ids_of(kept, "Compute the mean")
     expected = [int(i) for i in write(kept.model, ids, 40, temperature=None, end=END_OF_TEXT)]
     for n in range(2):
         page.keyboard.press("Enter")
         page.locator(".prompt+span", has_text=kept.vocabulary.decode(expected[: n + 1])).wait_for()
-    press(page, "Shift+Tab", "Space")
-    wait_for_status(page, "a second")
+    press(page, "Shift+Tab", "Space")  # "Fast"
+    wait_for_status(page, "“")
     assert written(page).startswith("Compute the mean" + kept.vocabulary.decode(expected))
     press(page, "Tab", "Tab", "Enter")  # begin again
-    wait_for_status(page, "The prompt has 3 tokens")
+    wait_for_status(page, "Tokens in the prompt: 3")
     assert written(page) == "Compute the mean"
 
 
 def test_whatever_is_typed_is_gone_on_with(open_page):
     page = started(open_page(width=390))
+    page.evaluate("Math.random = () => 0")  # the best token
     for prompt, words in (
-        ("", "No prompt"),
+        ("", "the prompt: 0"),
+        ("<script>alert(1)</script> 🙂 नमस्ते \n\t ", "Tokens in"),
         ("word " * 20_000, "last 128 tokens"),
-        ("<script>alert(1)</script> 🙂 नमस्ते \n\t ", "The prompt has"),
     ):
         page.locator("textarea").fill(prompt)
         wait_for_status(page, words)
         page.get_by_role("button", name="Write").tap()
-        wait_for_status(page, "a second")
-        assert prompt[-60:] in written(page)
+        wait_for_status(page, "“")  # what to do now that it is over, or full
+        before = written(page)
+        assert prompt[-60:] in before
         assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Write").tap()
+    wait_for_status(page, "Writing")
+    wait_for_status(page, "“")
+    assert written(page).startswith(before)
+    assert len(written(page)) > len(before)
