@@ -204,7 +204,7 @@ async function fetchWriter(version) {
 // Until the model is there, the picture stays, with a button below it.
 function writer(stage, { text, written, version, megabytes }) {
   const start = make("button", { type: "button" });
-  start.textContent = `Write here: fetch the model, ${megabytes} MB`;
+  start.textContent = `Write here, and see where a head looks: fetch the model, ${megabytes} MB`;
   const told = set(make("p"), { role: "status" });
   stage.classList.add("waits");
   stage.append(make("div", { className: "buttons" }, start), told);
@@ -283,7 +283,6 @@ function desk(stage, model, vocabulary, text, sample) {
   const looks = set(make("p"), { "aria-live": "polite" });
   const where = make("div", { className: "where" }, make("label", {}, shade, heads), looks);
   stage.append(pane, page, where, make("div", {}, whole));
-  const still = matchMedia("(prefers-reduced-motion: reduce)");
 
   let ids = []; // prompt, and what is written
   let begun = 0; // how many of them are prompt
@@ -376,8 +375,7 @@ function desk(stage, model, vocabulary, text, sample) {
     rest();
     [ids, begun, tokens, held] = [all, prompt, [], false];
     gone.textContent = before;
-    given.replaceChildren();
-    added.replaceChildren();
+    for (const part of [given, added]) part.replaceChildren();
     lay();
   }
   // A new prompt: nothing is written yet, unless a sample is.
@@ -411,7 +409,7 @@ function desk(stage, model, vocabulary, text, sample) {
     told.textContent = "Reading …";
     await read(mine);
     if (mine !== turn) return;
-    writing = { fast: fast || still.matches };
+    writing = { fast: fast || matchMedia("(prefers-reduced-motion: reduce)").matches };
     start.textContent = "Stop";
     told.textContent = "Writing …";
     show();
@@ -435,11 +433,10 @@ function desk(stage, model, vocabulary, text, sample) {
     turn++;
     rest();
     show();
-    const [most, half] = [model.length, model.length / 2];
     told.textContent = isOver()
       ? "The text has come to its end. “Restart” begins another."
       : isFull()
-        ? `It reads ${most} tokens at most. “Write” forgets all but the last ${half}, and goes on.`
+        ? `It reads ${model.length} tokens at most. “Write” goes on from the last half of them.`
         : said;
   }
   function rest() {

@@ -110,7 +110,7 @@ def test_heads_do_what_the_page_says_of_them(library, kept):
     heading, opened, back = found = [], [], []  # weights on what each head is said to look at
     for sample in kept.recipe["samples"]:
         ids = ids_of(kept, sample["text"])[:, :256]
-        names = [kept.vocabulary.name(token) for token in ids[0].tolist()]
+        names = [*map(kept.vocabulary.name, ids[0].tolist())]
         with torch.no_grad(), recorded_weights(kept.model) as records:
             kept.model(ids)
         rows = [records[block][0][0, head] for block, head, _ in library.evaluate("HEADS")]
@@ -118,8 +118,8 @@ def test_heads_do_what_the_page_says_of_them(library, kept):
             line = max((i for i in range(t) if names[i][0] == "⏎"), default=0) + 1
             if names[t] == "⏎" and line < t and set(names[t + 1]) == {"-"}:
                 heading.append(rows[0][t, line:t].sum())
-            bracket = {")": "(", "]": "[", "}": "{"}.get(names[t + 1], "none")
-            if at := [i for i in range(t + 1) if bracket in names[i]]:
+            at = [i for i in range(t + 1) if "(" in names[i]]
+            if names[t + 1] == ")" and at:
                 opened.append(rows[1][t, at[-1]])
             back.append(rows[2][t, t - 2 : t].sum())
     shares = [float(torch.stack(weights).mean()) for weights in found]
