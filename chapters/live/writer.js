@@ -5,12 +5,14 @@
 const BEST = 8; // tokens that the table shows
 const TRAINED = "Your prompt; the model has read nothing but docstrings of Python";
 const PACE = 140; // milliseconds that a token stays the newest, so that an eye can follow
-// Blocks, heads, and what a head does, which the tests hold it to.
+// Blocks, heads, what a head does, at which tokens it then looks, and what is said if there are none.
 const HEADS = [
-  [4, 0, "finds the heading to underline"],
-  [5, 0, "finds the open bracket or quote"],
-  [4, 1, "looks back one token, or two"],
+  [4, 0, "finds the heading to underline", heading, "No heading ends here"],
+  [5, 0, "finds the open bracket or quote", lastOpen, "Nothing is open here"],
+  [4, 1, "looks back one token, or two", (names) => [...names.keys()].slice(-3, -1), "Nothing comes before"],
 ];
+const CLOSED_BY = { "(": ")", "[": "]", "{": "}", "'": "'", '"': '"', "`": "`" };
+const DRAWN = [0.8, 0.95]; // temperature and top-p of the sample; there the sliders begin
 const READ = 4000; // letters of a prompt that are looked at: its end has room in the cache
 
 // What is quick: no object is made in these loops, and four sums do not wait for each other.
@@ -48,8 +50,6 @@ class LanguageModel {
     const headDim = width / numHeads;
     const kvWidth = state["blocks.0.mha.k_proj.weight"].length / width; // H_kv * headDim
     const hidden = state["blocks.0.ff.gate_proj.weight"].length / width;
-    if ([width, headDim, hidden].some((size) => size % 4))
-      throw new RangeError(`all sizes must be multiples of 4: ${[width, headDim, hidden]}.`);
     Object.assign(this, { state, numHeads, length, width, headDim, kvWidth });
     this.group = width / kvWidth; // heads that share keys and values
     this.blocks = [];
@@ -81,13 +81,12 @@ class LanguageModel {
     while (same < ids.length - 1 && this.ids[same] === ids[same]) same++;
     this.ids.length = Math.min(this.ids.length, same);
   }
-  // Read one token; the cache has those before.
-  step(id) {
-    const { x, y, k, v, mixed, gate, up, width } = this;
-    const t = this.ids.length;
+  // Read one token at place t; the cache has those before. silent: block and head that give nothing.
+  step(id, t = this.ids.length, silent = []) {
+    const { x, y, k, v, mixed, gate, up, width, headDim } = this;
     if (t >= this.length) throw new RangeError(`the cache has room for ${this.length} tokens.`);
     x.set(this.state["embedding.weight"].subarray(id * width, (id + 1) * width));
-    for (const block of this.blocks) {
+    for (const [n, block] of this.blocks.entries()) {
       const { of, queries, keys, values } = block;
       const q = queries.subarray(t * width, (t + 1) * width);
       rmsNorm(x, of("mha_norm"), y);
@@ -99,6 +98,7 @@ class LanguageModel {
       keys.set(k, t * k.length);
       values.set(v, t * v.length);
       for (let h = 0; h < this.numHeads; h++) this.attend(block, h, t);
+      if (n === silent[0]) mixed.fill(0, silent[1] * headDim, (silent[1] + 1) * headDim);
       times(of("mha.out_proj"), mixed, y);
       addRow(x, y);
       rmsNorm(x, of("ff_norm"), y);
@@ -108,7 +108,7 @@ class LanguageModel {
       times(of("ff.down_proj"), gate, y);
       addRow(x, y);
     }
-    this.ids.push(id);
+    this.ids[t] = id;
   }
   // As RotaryPositionalEncoding, in place, for all heads of one row.
   turn(row, t) {
@@ -154,28 +154,58 @@ class LanguageModel {
     times(this.state["embedding.weight"], this.y, this.scores);
     return this.scores;
   }
+  // As they would be after place t without a head there; the cache is what it was.
+  without(silent, t) {
+    this.step(this.ids[t], t, silent);
+    const logits = this.logits().slice();
+    this.step(this.ids[t], t);
+    return logits;
+  }
+}
+
+// The places of the heading whose line ends with the last of these tokens.
+function heading(names) {
+  const start = names.slice(0, -1).findLastIndex((name, n) => !n || name.includes("⏎")) + 1;
+  const line = names.slice(start, -1);
+  const ends = names.at(-1) === "⏎" && /^[A-Z][a-zA-Z·]*$/.test(line.join(""));
+  return ends ? line.map((_, n) => start + n) : [];
+}
+
+// The place of the last open bracket or quote. A quote behind a letter opens nothing, two back quotes
+// are one, and an empty line closes all.
+function lastOpen(names) {
+  let [open, last] = [[], ""];
+  names.forEach((name, n) => {
+    for (const sign of name) {
+      const closed = open.findLastIndex(([closer]) => closer === sign);
+      if (sign === last && /[⏎`]/.test(sign)) open = sign === "`" ? open : [];
+      else if (closed >= 0) open.length = closed;
+      else if (CLOSED_BY[sign] && !(/['"`]/.test(sign) && /\w/.test(last)))
+        open.push([CLOSED_BY[sign], n]);
+      last = sign;
+    }
+  });
+  return open.slice(-1).map(([, n]) => n);
 }
 
 // The best tokens first, and the probabilities from which one is drawn, (V,). Temperature 0: the
-// best token. Else those are cut before which there is topP already; `before` has them all.
+// best token. Else those are cut before which there is topP already.
 function nextTokens(logits, temperature, topP) {
   const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a]);
   const chances = new Float64Array(logits.length);
   if (!temperature) {
     chances[order[0]] = 1;
-    return { order, chances, before: chances };
+    return { order, chances };
   }
   const highest = logits[order[0]];
   logits.forEach((logit, id) => (chances[id] = Math.exp((logit - highest) / temperature)));
   const total = chances.reduce((a, b) => a + b, 0);
-  const before = chances.map((chance) => chance / total);
-  let [sum, kept] = [0, 0];
+  let kept = 0;
   for (const id of order) {
-    if (topP < 1 && sum >= topP) chances[id] = 0;
-    sum += before[id];
+    if (topP < 1 && kept / total >= topP) chances[id] = 0;
     kept += chances[id];
   }
-  return { order, chances: chances.map((chance) => chance / kept), before };
+  return { order, chances: chances.map((chance) => chance / kept) };
 }
 
 function drawToken({ order, chances }) {
@@ -208,25 +238,23 @@ function writer(stage, { text, written, version, megabytes }) {
   const told = set(make("p"), { role: "status" });
   stage.classList.add("waits");
   stage.append(make("div", { className: "buttons" }, start), told);
-  let asked = false;
-  start.addEventListener("click", async () => {
-    if (asked) return;
-    asked = true;
+  start.onclick = async function fetchAll() {
+    start.onclick = null;
     told.textContent = "Fetching the model …";
     const kept = await fetchWriter(version);
-    if (kept) {
-      const model = await LanguageModel.load(kept);
-      stage.classList.remove("waits");
-      stage.replaceChildren();
-      const begin = text.replace(/\.$/, "");
-      const sample = text.slice(begin.length) + written.replace(/ ?\p{L}+$/u, ""); // a word cut off
-      desk(stage, model, new BytePairs(kept.merges), begin, sample);
+    if (!kept) {
+      start.onclick = fetchAll;
+      told.textContent =
+        "The model is not beside this page: it writes in the online book, or in a book that you build.";
       return;
     }
-    asked = false;
-    told.textContent =
-      "The model is not beside this page: it writes in the online book, or in a book that you build.";
-  });
+    const model = await LanguageModel.load(kept);
+    stage.classList.remove("waits");
+    stage.replaceChildren();
+    const begin = text.replace(/\.$/, "");
+    const sample = text.slice(begin.length) + written.replace(/ ?\p{L}+$/u, ""); // a word cut off
+    desk(stage, model, new BytePairs(kept.merges), begin, sample);
+  };
 }
 
 // It opens with the sample of the picture. The prompt is without its full stop, behind which little
@@ -234,65 +262,57 @@ function writer(stage, { text, written, version, megabytes }) {
 function desk(stage, model, vocabulary, text, sample) {
   const again = () => open("");
   const input = make("textarea", { rows: 2, value: text, spellcheck: false, oninput: again });
-  const pane = make("div");
-  const field = make("label", { className: "field" });
-  field.append(make("span", { textContent: TRAINED }), input);
-  pane.append(field);
-  const temperature = slider(pane, "temperature", { min: 0, max: 2, step: 0.1, value: 0.8 }, show);
-  const warmth = make("p", { className: "means" });
-  pane.append(warmth);
-  const topP = slider(pane, "top-p", { min: 0.05, max: 1, step: 0.05, value: 0.95 }, show);
-  const cut = make("p", { className: "means" });
+  const field = make("label", { className: "field" }, make("span", {}, TRAINED), input);
+  const tune = make("div", { className: "tune" });
+  const means = () => tune.appendChild(make("p", { className: "means" }));
+  const temperature = slider(tune, "temperature", { min: 0, max: 2, step: 0.1, value: DRAWN[0] }, show);
+  const warmth = means();
+  const topP = slider(tune, "top-p", { min: 0.05, max: 1, step: 0.05, value: DRAWN[1] }, show);
+  const cut = means();
   const buttons = make("div", { className: "buttons" });
-  const button = (textContent, onclick) => {
-    const made = make("button", { type: "button", textContent, onclick });
-    buttons.append(made);
-    return made;
-  };
+  const button = (textContent, onclick) =>
+    buttons.appendChild(make("button", { type: "button", textContent, onclick }));
   const start = button("Write", () => (writing ? stop() : write(model.length)));
   button("Fast", () => write(model.length, true));
   button("One token", () => write(1));
   button("Restart", again);
   const told = set(make("p"), { role: "status" });
-  pane.append(cut, buttons, told);
-  const { whole, body } = table("The next token", ["token", "probability"]);
-  const rows = Array.from({ length: BEST }, () => {
-    const name = set(make("th"), { scope: "row" });
-    const cell = make("td", { className: "bar" });
-    body.append(make("tr", {}, name, cell));
-    return { name, cell };
-  });
-  const [gone, given, added] = ["gone", "prompt", ""].map((className) => make("span", { className }));
-  const page = make("div", { className: "text", tabIndex: 0 }, gone, given, added);
+  const pane = make("div", {}, field, buttons, told);
+  const { whole, body } = table("The next token", ["token", "probability", "without this head"]);
+  const [given, added] = ["prompt", ""].map((className) => make("span", { className }));
+  const page = make("div", { className: "text", tabIndex: 0 }, given, added);
   page.addEventListener("pointermove", ({ target, pointerType }) => {
     if (pointerType === "mouse" && !held && !writing) point(tokens.indexOf(target));
   });
-  page.addEventListener("click", ({ target }) => hold(tokens.indexOf(target)));
+  page.addEventListener("click", ({ target, pointerType }) => {
+    if (target !== page || pointerType === "mouse") hold(tokens.indexOf(target)); // a thumb may miss
+  });
   page.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by) return;
+    const from = pointed < 0 ? tokens.length : pointed;
+    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 1, End: Infinity }[event.key];
+    if (to === undefined) return;
     event.preventDefault();
-    const from = pointed < 0 && by < 0 ? tokens.length : pointed;
-    hold(clamp(from + by, 1, tokens.length - 1));
+    hold(clamp(to, 1, tokens.length - 1));
     tokens[pointed]?.scrollIntoView({ block: "nearest" });
   });
   set(page, { role: "group", "aria-label": "The text; with arrow keys, its tokens" });
   const heads = make("select", { onchange: show });
   for (const [, , does] of HEADS) heads.append(make("option", { textContent: does }));
   const shade = make("span", {}, make("mark", {}, "Shaded"), ": the weights of the head that");
+  const silence = make("input", { type: "checkbox", onchange: show });
   const looks = set(make("p"), { "aria-live": "polite" });
-  const where = make("div", { className: "where" }, make("label", {}, shade, heads), looks);
-  stage.append(pane, page, where, make("div", {}, whole));
+  const where = make("div", { className: "where" }, make("label", {}, shade, heads));
+  where.append(make("label", {}, silence, "without this head"), looks);
+  stage.append(pane, tune, page, where, make("div", { className: "next" }, whole));
 
   let ids = []; // prompt, and what is written
   let begun = 0; // how many of them are prompt
   let turn = 0; // what was asked for last; what was asked for before stops
   let writing = null; // and whether too fast for an eye
-  let next = null; // the tokens that may come
   const logits = []; // after each token: (V,)
+  let odds = []; // with which each token was drawn; a prompt has none
   let tokens = []; // an element for each
-  let pointed = -1; // at which of them; held: until another is
-  let held = false;
+  let [pointed, held] = [-1, false]; // at which of them; and until another is
 
   // Read what has not been read, unless something else is asked for in the meantime.
   async function read(mine) {
@@ -309,40 +329,43 @@ function desk(stage, model, vocabulary, text, sample) {
     const [heat, p] = [temperature.value, topP.value];
     const more = heat < 1 ? "the likely gets likelier" : "the unlikely gets likelier";
     warmth.textContent = heat === 1 ? "as the model says" : heat ? more : "always the likeliest token";
-    const some = `the likeliest tokens, ${Math.round(100 * p)} % together`;
-    cut.textContent = `draws from ${p < 1 ? some : "all tokens"}`;
-    if (model.ids.length !== ids.length) return; // still reading
+    const some = `cuts all but the likeliest, ${Math.round(100 * p)} % together`;
+    cut.textContent = p < 1 ? some : "draws from all tokens";
+    if (model.ids.length !== ids.length || writing?.fast) return; // still reading
     const at = pointed < 0 ? ids.length - isOver() : pointed; // of an end, how likely it was
+    const [block, head, , find, none] = HEADS[heads.selectedIndex];
     const seen = nextTokens(logits[at - 1], heat, p);
-    if (at === ids.length) next = seen;
-    if (writing?.fast) return;
-    const after = vocabulary.name(ids[at - 1]);
-    const came = pointed < 0 ? null : ids[at];
-    const best = seen.order.slice(0, BEST);
-    if (came !== null && !best.includes(came)) best[BEST - 1] = came;
-    const say = (id) => {
-      const isCut = !seen.chances[id] && heat > 0;
-      return isCut ? `${share(seen.before[id])}, cut by top-p` : share(seen.chances[id]);
-    };
+    const off = silence.checked && nextTokens(model.without([block, head], at - 1), heat, p);
+    const names = ids.slice(0, at + 1).map((id) => vocabulary.name(id));
+    const [after, came] = names.splice(at - 1, 2, names[at - 1]);
     whole.caption.textContent = `The next token, after “${after}”`;
-    rows.forEach(({ name, cell }, n) => {
-      const id = best[n];
-      name.textContent = vocabulary.name(id);
-      name.classList.toggle("came", id === came);
-      cell.textContent = say(id);
-      cell.style.setProperty("--share", seen.chances[id]);
-    });
-    const [block, head] = HEADS[heads.selectedIndex];
+    whole.rows[0].cells[2].hidden = !off;
+    const likely = ids[at] ?? seen.order[0];
+    const rows = [...new Set([likely, (off || seen).order[0], ...seen.order])].slice(0, BEST);
+    body.replaceChildren();
+    for (const id of seen.order.filter((id) => rows.includes(id))) {
+      const name = make("th", { textContent: vocabulary.name(id), scope: "row" });
+      const cells = (off ? [seen, off] : [seen]).map(({ chances }) => {
+        const textContent = chances[id] || !heat ? share(chances[id]) : "cut";
+        return make("td", { className: "bar", textContent, style: `--share: ${chances[id]}` });
+      });
+      body.append(make("tr", { className: id === ids[at] ? "came" : "" }, name, ...cells));
+    }
     const weights = model.weigh(model.blocks[block], head, at - 1);
     tokens.forEach((token, n) => token.style.setProperty("--share", Math.sqrt(weights[n] ?? 0)));
     const most = weights.indexOf(Math.max(...weights));
-    const name = came !== null && vocabulary.name(came);
-    const what = name
-      ? `After “${after}” came “${name}”, probability ${say(came)}.`
-      : `What comes after “${after}”?`;
+    const sought = find(names);
+    const sum = sought.reduce((sum, n) => sum + weights[n], 0);
+    const it = `Here it ${sum < 0.5 ? "does not" : "does"}: ${two(sum)} of its weight is on`;
+    const does = sought.length ? `${it} “${sought.map((n) => names[n]).join("")}”` : none;
+    const spread = weights[most] < 0.3 ? "the weight is spread, at most" : "the most weight is";
+    const instead = `; ${spread} ${two(weights[most])}, on “${names[most]}”.`;
+    const how = at in odds ? `drawn with probability ${share(odds[at])}` : "from your prompt";
+    const what = came ? `After “${after}” came “${came}”, ${how}.` : `What comes after “${after}”?`;
     set(looks, { "aria-live": writing ? "off" : "polite" }).textContent =
-      `${what} The query there gives the most weight, ${two(weights[most])}, to ` +
-      `“${vocabulary.name(ids[most])}” (block ${block}, head ${head}).`;
+      `${what} ${does}${sum < 0.5 ? instead : "."}`;
+    const [now, less] = [seen, off || seen].map(({ chances }) => share(chances[likely]));
+    if (off) looks.append(` Without this head, “${vocabulary.name(likely)}” has ${less}, not ${now}.`);
   }
   // At a token, which stays until another is pointed at, or it writes; -1: at none.
   function point(n) {
@@ -362,61 +385,53 @@ function desk(stage, model, vocabulary, text, sample) {
     for (let n = tokens.length; n < ids.length; n++) {
       const all = tokens.map((token) => token.textContent).join("");
       const now = vocabulary.decode(ids.slice(0, n + 1), ids[n] !== END_OF_TEXT);
-      const token = make("span", { textContent: now.slice(all.length) });
-      if (ids[n] === END_OF_TEXT) token.className = "end";
-      else if (token.textContent.includes("\n")) token.className = "line";
+      const textContent = now.slice(all.length);
+      const line = textContent.includes("\n") ? "line" : "";
+      const token = make("span", { textContent, className: ids[n] ? line : "end" });
       (n < begun ? given : added).append(token);
       tokens.push(token);
     }
   }
-  // These ids, of which so many are prompt, behind what is no longer read.
-  function begin(all, prompt, before) {
-    point(-1);
-    rest();
-    [ids, begun, tokens, held] = [all, prompt, [], false];
-    gone.textContent = before;
-    for (const part of [given, added]) part.replaceChildren();
-    lay();
-  }
   // A new prompt: nothing is written yet, unless a sample is.
   async function open(sample) {
+    hold(-1);
     const mine = ++turn;
     const room = model.length / 2; // as much is left to write
     const all = [END_OF_TEXT, ...vocabulary.encode(input.value.slice(-READ))];
-    const prompt = all.slice(-room);
-    const written = vocabulary.encode(sample).slice(0, model.length - prompt.length);
+    const written = vocabulary.encode(sample).slice(0, room);
     const isCut = all.length > room || input.value.length > READ;
-    begin([...prompt, ...written], prompt.length, isCut ? "…" : "");
+    begun = Math.min(all.length, room);
+    [ids, tokens, odds] = [[...all.slice(-room), ...written], [], []];
+    for (const part of [given, added]) part.replaceChildren();
+    rest();
+    lay();
     await read(mine);
     if (mine !== turn) return;
+    for (let n = begun; n < ids.length; n++)
+      odds[n] = nextTokens(logits[n - 1], ...DRAWN).chances[ids[n]];
     show();
     if (sample) point(ids.findIndex((id) => /^-{3,}$/.test(vocabulary.name(id))));
     told.textContent = written.length
-      ? `A sample: ${written.length} tokens. Point at one, let the model go on, or type your own text.`
+      ? `A sample: ${written.length} tokens. Click one, let the model go on, or type your own text.`
       : isCut
         ? `The prompt is long: only its last ${room} tokens are read.`
         : `Tokens in the prompt: ${all.length - 1}. Write, or add one token.`;
   }
   async function write(most, fast = false) {
-    point(-1);
-    held = false;
+    hold(-1);
+    if (isDone()) open("");
     const mine = ++turn;
-    rest();
-    if (isFull()) {
-      const [old, half] = [tokens.map((token) => token.textContent), model.length / 2];
-      begin(ids.slice(-half), 0, gone.textContent + old.slice(0, -half).join(""));
-    }
     told.textContent = "Reading …";
     await read(mine);
     if (mine !== turn) return;
     writing = { fast: fast || matchMedia("(prefers-reduced-motion: reduce)").matches };
     start.textContent = "Stop";
-    told.textContent = "Writing …";
+    told.textContent = "Writing … Click a token to stop at it.";
     show();
-    let drawn = "";
-    for (let n = 0; n < most && !isOver() && !isFull(); n++) {
+    for (let n = 0; n < most && !isDone(); n++) {
+      const next = nextTokens(logits[ids.length - 1], temperature.value, topP.value);
       const id = drawToken(next);
-      drawn = `Drawn: “${vocabulary.name(id)}”, probability ${share(next.chances[id])}.`;
+      odds[ids.length] = next.chances[id];
       ids.push(id);
       lay();
       page.scrollTop = page.scrollHeight;
@@ -425,23 +440,20 @@ function desk(stage, model, vocabulary, text, sample) {
       await pause(writing?.fast || most === 1 ? 0 : PACE);
       if (mine !== turn) return;
     }
-    stop(drawn);
+    stop();
   }
   const isOver = () => ids.length > begun && ids.at(-1) === END_OF_TEXT;
-  const isFull = () => ids.length >= model.length;
-  function stop(said = "Stopped.") {
+  const isDone = () => isOver() || ids.length >= model.length;
+  function stop() {
     turn++;
     rest();
     show();
-    told.textContent = isOver()
-      ? "The text has come to its end. “Restart” begins another."
-      : isFull()
-        ? `It reads ${model.length} tokens at most. “Write” goes on from the last half of them.`
-        : said;
+    const more = isDone() ? " “Write anew” begins again with your prompt." : "";
+    told.textContent = `Tokens: ${ids.length - 1}; it reads ${model.length - 1} at most.${more}`;
   }
   function rest() {
     writing = null;
-    start.textContent = "Write";
+    start.textContent = isDone() ? "Write anew" : "Write";
   }
   open(sample);
   start.focus();

@@ -35,32 +35,15 @@ def folder(kept, save, tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def open_page(open_file, folder):
-    def open_page(name="notebooks", **how):
-        page = open_file(folder / name / "page.html", folder=folder, **how)
-        page.set_default_timeout(120_000)
-        return page
-
-    return open_page
-
-
 @pytest.fixture(scope="module")
 def library(browser, folder):
     """A page whose model is loaded, for its numbers alone."""
     page = browser.new_page()
-    page.set_default_timeout(120_000)
     page.goto((folder / "notebooks" / "page.html").as_uri())
-    page.evaluate(
-        """async () => {
-            globalThis.make = (tag, has) => Object.assign(document.createElement(tag), has);
-            const kept = await fetchWriter("test");
-            globalThis.model = await LanguageModel.load(kept);
-            globalThis.vocabulary = new BytePairs(kept.merges);
-        }"""
-    )
-    yield page
-    page.close()
+    load = "fetchWriter().then(LanguageModel.load).then((made) => { globalThis.model = made; })"
+    page.evaluate(load)
+    page.evaluate("() => { globalThis.vocabulary = new BytePairs(courseWriter.merges); }")
+    return page
 
 
 def ids_of(kept, text):
@@ -71,10 +54,8 @@ def test_tokens_their_names_and_bytes_are_those_of_python(library, kept):
     draw, vocabulary = random.Random(0), kept.vocabulary
     files = sorted((ROOT / "utils").rglob("*.py"))
     lines = [x for file in files for x in file.read_text("utf-8").split("\n") if len(x) > 30]
-    texts = ["", " ", " " * 100, "a" * 500, *draw.sample(lines, 300)]
-    for _ in range(300):
-        words = draw.choices([*ODD, *lines[:40]], k=5)
-        texts.append("".join(word + draw.choice(BLANKS) for word in words))
+    odd = [[x + draw.choice(BLANKS) for x in draw.choices([*ODD, *lines[:40]], k=5)] for _ in lines]
+    texts = ["", " ", " " * 100, "a" * 500, *draw.sample(lines, 300), *map("".join, odd[:300])]
     found = library.evaluate("texts => texts.map((text) => vocabulary.encode(text))", texts)
     assert found == [vocabulary.encode(text) for text in texts]
     rows = [draw.choices(range(len(vocabulary)), k=12) for _ in range(200)]  # not letters all
@@ -84,74 +65,79 @@ def test_tokens_their_names_and_bytes_are_those_of_python(library, kept):
     assert names == [vocabulary.name(token) for token in range(len(vocabulary))]
 
 
+@torch.no_grad()
 def test_logits_weights_and_greedy_texts_are_those_of_pytorch(library, kept):
     run = """([ids, count]) => {
         model.rewind([]);
         const [all, written] = [ids.map((id) => (model.step(id), [...model.logits()])), []];
+        const less = HEADS.map(([b, h]) => [b, h, [...model.without([b, h], ids.length - 1)]]);
         for (let n = 0; n < count; n++) {
-            written.push(drawToken(nextTokens(model.scores, 0, 1)));
-            [model.step(written.at(-1)), model.logits()];
+            written.push(drawToken(nextTokens(model.logits(), 0, 1)));
+            model.step(written.at(-1));
         }
         const weigh = (one) => [0, 1, 2, 3].map((h) => [...model.weigh(one, h, all.length - 1)]);
-        return [all, written, model.blocks.map(weigh)]; // of a place that is past
+        return [all, less, written, model.blocks.map(weigh)]; // of a place that is past
     }"""
-    for prompt in (PROMPT, "", "naïve 東京 🙂", "Parameters\n----------\nx : array_like\n    "):
+    for prompt in (PROMPT, "", "naïve 東京 🙂", "Parameters\n----------\nx : array_like ('a"):
         ids = ids_of(kept, prompt)
-        logits, written, found = library.evaluate(run, [ids[0].tolist(), 40])
-        with torch.no_grad(), recorded_weights(kept.model) as records:
+        logits, less, written, found = library.evaluate(run, [ids[0].tolist(), 40])
+        with recorded_weights(kept.model) as records:
             expected = kept.model(ids)[0]
         weights = torch.stack([each[0, :, -1] for (each,) in records])  # (L, H, T)
         torch.testing.assert_close(torch.tensor(found).float(), weights, atol=1e-4, rtol=0)
         torch.testing.assert_close(torch.tensor(logits), expected, atol=1e-3, rtol=0)
+        for block, head, found in less:
+            mask = torch.ones(*ids.shape, 4, 32)
+            mask[:, -1, head] = 0  # what this head gives the last query
+            output = kept.model.blocks[block].mha.out_proj
+            hook = output.register_forward_pre_hook(lambda _, x, m=mask: x[0] * m.flatten(2))
+            expected = kept.model(ids)[0, -1]
+            hook.remove()
+            torch.testing.assert_close(torch.tensor(found), expected, atol=1e-3, rtol=0)
         assert written == [int(i) for i in write(kept.model, ids, 40, temperature=None)]
 
 
 def test_heads_do_what_the_page_says_of_them(library, kept):
-    heading, opened, back = found = [], [], []  # weights on what each head is said to look at
-    for sample in kept.recipe["samples"]:
-        ids = ids_of(kept, sample["text"])[:, :256]
-        names = [*map(kept.vocabulary.name, ids[0].tolist())]
-        with torch.no_grad(), recorded_weights(kept.model) as records:
-            kept.model(ids)
-        rows = [records[block][0][0, head] for block, head, _ in library.evaluate("HEADS")]
-        for t in range(20, len(names) - 1):
-            line = max((i for i in range(t) if names[i][0] == "⏎"), default=0) + 1
-            if names[t] == "⏎" and line < t and set(names[t + 1]) == {"-"}:
-                heading.append(rows[0][t, line:t].sum())
-            at = [i for i in range(t + 1) if "(" in names[i]]
-            if names[t + 1] == ")" and at:
-                opened.append(rows[1][t, at[-1]])
-            back.append(rows[2][t, t - 2 : t].sum())
-    shares = [float(torch.stack(weights).mean()) for weights in found]
-    assert min(torch.tensor(shares) - torch.tensor([0.95, 0.6, 0.6])) > 0, shares
+    run = """ids => {
+        model.rewind([]);
+        ids.forEach((id) => model.step(id));
+        const names = ids.map((id) => vocabulary.name(id));
+        return HEADS.map(([block, head, , find]) => ids.flatMap((_, t) => {
+            const weights = model.weigh(model.blocks[block], head, t);
+            const sought = find(names.slice(0, t + 1)).map((n) => weights[n]);
+            return sought.length ? [[sought.reduce((a, b) => a + b), names[t + 1]]] : [];
+        }));
+    }"""
+    texts = [ids_of(kept, sample["text"])[0, :256] for sample in kept.recipe["samples"]]
+    found = zip(*(library.evaluate(run, ids.tolist()) for ids in texts), strict=True)
+    heading, opened, back = ([row for rows in each for row in rows] for each in found)
+    opened = [row for row in opened if row[1] == ")"]
+    for rows, least in ((heading, 0.95), (opened, 0.6), (back, 0.6)):
+        assert sum(weight for weight, _ in rows) > least * len(rows) > 0
+    marks = {"f(x[y": [3], "f(x)": [], "don't": [], "('a": [1], "``x": [0], "``x``": [], "(⏎⏎": []}
+    found = library.evaluate("all => all.map((text) => lastOpen([...text]))", [*marks])
+    assert found == [*marks.values()]
 
 
 def test_the_chances_are_those_of_the_course_and_tokens_are_drawn_by_them(library):
     logits = torch.randn(500, generator=torch.Generator().manual_seed(0)).mul(3)
-    run = """([x, t, p]) => {
-        const { before, chances } = nextTokens(Float32Array.from(x), t, p);
-        return [[...before], [...chances]];
-    }"""
+    run = "([x, t, p]) => [...nextTokens(x, t, p).chances]"
     for temperature, p in ((1, 1), (0.8, 0.95), (2, 0.5), (0.1, 0.05)):
         found = torch.tensor(library.evaluate(run, [logits.tolist(), temperature, p]))
-        warm = apply_temperature(logits, temperature)
-        expected = torch.stack([warm, keep_top_p(warm, p)]).softmax(dim=-1)
+        expected = keep_top_p(apply_temperature(logits, temperature), p).softmax(dim=-1)
         torch.testing.assert_close(found.float(), expected, atol=1e-5, rtol=0)
-    # Chance itself is given, so that none decides: 1000 even draws.
-    run = """() => {
-        const next = nextTokens(Float32Array.of(0, 1, 2), 1, 1);
-        let [n, counts] = [0, [0, 0, 0]];
+    run = """() => Array.from({ length: 1000 }, (_, n) => {  // even draws: no chance decides
         Math.random = () => (n + 0.5) / 1000;
-        for (; n < 1000; n++) counts[drawToken(next)]++;
-        return counts;
-    }"""
-    found = torch.tensor(library.evaluate(run)) / 1000
+        return drawToken(nextTokens(Float32Array.of(0, 1, 2), 1, 1));
+    })"""
+    found = torch.tensor(library.evaluate(run)).bincount() / 1000
     torch.testing.assert_close(found, torch.arange(3.0).softmax(dim=0), atol=0.002, rtol=0)
 
 
 def started(page):
-    page.get_by_role("button", name="Write here").click()
-    page.locator(".text").wait_for()
+    page.set_default_timeout(120_000)
+    press(page, "Tab", "Enter")
+    wait_for_status(page, "A sample: 2 tokens")
     return page
 
 
@@ -164,69 +150,56 @@ def press(page, *keys):
         page.keyboard.press(key)
 
 
-def written(page):
-    return page.locator(".text").evaluate("e => e.textContent")
-
-
 def test_it_serves_everybody(serves_everybody, folder):
     serves_everybody(folder / "notebooks" / "page.html", started, folder)
 
 
-def test_a_page_saved_alone_says_what_it_lacks_and_takes_the_weights_beside_it(open_page, folder):
-    page = open_page("alone/saved")
-    page.get_by_role("button", name="Write here").click()
+def test_a_page_saved_alone_says_what_it_lacks_and_takes_the_weights_beside_it(open_file, folder):
+    page = open_file(folder / "alone" / "saved" / "page.html", folder=folder)
+    press(page, "Tab", "Enter")
     wait_for_status(page, "The model is not beside this page")
     assert page.locator(".wide svg").is_visible()
-    beside = folder / "alone" / "saved" / "writer-weights.js"
-    beside.symlink_to(folder / "_static" / "writer-weights.js")
-    started(open_page("alone/saved"))
-    beside.unlink()
-
-
-def test_it_writes_by_keyboard_what_pytorch_writes(open_page, kept):
-    page = open_page()
-    press(page, "Tab", "Enter")
+    (folder / "alone/saved/writer-weights.js").symlink_to(folder / "_static/writer-weights.js")
+    press(page, "Enter")
     wait_for_status(page, "A sample: 2 tokens")
-    assert written(page) == PROMPT + " index."
-    assert page.evaluate("document.activeElement.textContent") == "Write"
-    logits = kept.model(ids_of(kept, PROMPT + " index"))[0, -1].detach()
-    chances = keep_top_p(apply_temperature(logits, 0.8), 0.95).softmax(dim=-1)
-    press(page, *["Tab"] * 4, "ArrowLeft")  # to the text, and to its last token
-    said = f"came “.”, probability {chances[kept.vocabulary.encode('.')[0]]:.2f}."
-    page.locator("[aria-live]", has_text=said).wait_for()
-    press(page, *["Shift+Tab"] * 6, "Home", "Shift+Tab", "Control+A")  # temperature 0
+
+
+def test_it_writes_by_keyboard_what_pytorch_writes(open_file, folder, kept):
+    page = started(open_file(folder / "notebooks" / "page.html", folder=folder))
+    text, looks = page.locator(".text"), page.locator("[aria-live]")
+    assert text.text_content() == PROMPT + " index."
+    logits = apply_temperature(kept.model(ids_of(kept, PROMPT + " index"))[0, -1].detach(), 0.8)
+    chance = keep_top_p(logits, 0.95).softmax(dim=-1)[kept.vocabulary.encode(".")[0]]
+    press(page, *["Tab"] * 6, "End")  # to the text, and to its last token
+    looks.filter(has_text=f"came “.”, drawn with probability {chance:.2f}").wait_for()
+    press(page, "Tab", "Tab", "Space", *["Shift+Tab"] * 4, "Home")  # no head; temperature 0
+    looks.filter(has_text=f"{chance:.2f}. No heading").wait_for()
+    assert "Without this head, “.” has" in looks.inner_text()
+    press(page, "Tab", "Tab", "ArrowLeft", "ArrowLeft")
+    looks.filter(has_text="came “·the”, from your prompt").wait_for()
+    press(page, *["Shift+Tab"] * 7, "Control+A")
     page.keyboard.type("Compute the mean")
-    press(page, *["Tab"] * 5)  # to "One token"
     ids = ids_of(kept, "Compute the mean")
     expected = [int(i) for i in write(kept.model, ids, 40, temperature=None, end=END_OF_TEXT)]
-    for n in range(2):
-        page.keyboard.press("Enter")
-        page.locator(".prompt+span", has_text=kept.vocabulary.decode(expected[: n + 1])).wait_for()
+    press(page, *["Tab"] * 3, "Enter")  # "One token"
+    page.locator(".prompt+span", has_text=kept.vocabulary.decode(expected[:1])).wait_for()
     press(page, "Shift+Tab", "Space")  # "Fast"
     wait_for_status(page, "“")
-    assert written(page).startswith("Compute the mean" + kept.vocabulary.decode(expected))
-    press(page, "Tab", "Tab", "Enter")  # begin again
-    wait_for_status(page, "Tokens in the prompt: 3")
-    assert written(page) == "Compute the mean"
+    assert text.text_content().startswith("Compute the mean" + kept.vocabulary.decode(expected))
 
 
-def test_whatever_is_typed_is_gone_on_with(open_page):
-    page = started(open_page(width=390))
+def test_whatever_is_typed_is_gone_on_with(open_file, folder):
+    page = started(open_file(folder / "notebooks" / "page.html", width=390, folder=folder))
     page.evaluate("Math.random = () => 0")  # the best token
-    for prompt, words in (
-        ("", "the prompt: 0"),
-        ("<script>alert(1)</script> 🙂 नमस्ते \n\t ", "Tokens in"),
-        ("word " * 20_000, "last 128 tokens"),
-    ):
+    odd = "<script>alert(1)</script> 🙂 नमस्ते \n\t "
+    for prompt, words in (("", "the prompt: 0"), (odd, "in"), ("word " * 20_000, "last 128")):
         page.locator("textarea").fill(prompt)
         wait_for_status(page, words)
         page.get_by_role("button", name="Write").tap()
         wait_for_status(page, "“")  # what to do now that it is over, or full
-        before = written(page)
-        assert prompt[-60:] in before
+        assert prompt[-60:] in page.locator(".text").text_content()
         assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
-    page.get_by_role("button", name="Write").tap()
+    page.get_by_role("button", name="Write anew").tap()
     wait_for_status(page, "Writing")
-    wait_for_status(page, "“")
-    assert written(page).startswith(before)
-    assert len(written(page)) > len(before)
+    page.locator(".text .prompt+span span").first.tap()
+    wait_for_status(page, "Tokens")
