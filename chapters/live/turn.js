@@ -1,9 +1,9 @@
 // A query and a key, their places added or turned in, drawn as they are: [right, up]. Each is the
 // second pair of a vector of eight, which turns by 0.1 radians a place: slowly enough to follow.
-function turn(stage, { query, key, places, furthest }) {
+// Places of the query, first to last: as the key is at most `first` away, it is never below 0.
+function turn(stage, { query, key, first, last, begins }) {
   const words = [query, key];
-  const [all, begins] = [Array.from({ length: places + 1 }, (_, t) => t), 10];
-  const clock = new SinusoidalPositionalEncoding(8).table(places + furthest + 1);
+  const clock = new SinusoidalPositionalEncoding(8).table(last + first + 1);
   const rotated = words.map(([x, y]) => {
     const each = Array.from({ length: clock.rows }, () => [0, x, 0, 0, 0, y, 0, 0]);
     return new RotaryPositionalEncoding(8).rotate(Matrix.from(each));
@@ -20,13 +20,15 @@ function turn(stage, { query, key, places, furthest }) {
     return make("p", { className: "legend" }, ...spans);
   };
 
+  const short = (number) => two(Math.round(100 * number) / 100); // never −0.00
   let apart;
-  const say = (t) => `at ${t} and ${t + (apart ? apart.value : begins)}`;
-  const at = { min: 0, max: places, step: 1, value: 0, say };
+  const say = (t) => `query ${t}, key ${t + (apart ? apart.value : begins)}`;
+  const at = { min: first, max: last, step: 1, value: first, say };
   const where = slider(stage, "move both", at, () => update("both"));
-  const far = { ...at, max: furthest, value: begins, say: (n) => `${n} place${n - 1 ? "s" : ""}` };
-  apart = slider(stage, "distance", far, () => update("apart"));
-  stage.append(named({ q: "query", k: "key", w: "without places", hand: "thin: clock’s hands" }));
+  const by = (n) => (n ? `${Math.abs(n)} ${n < 0 ? "before" : "after"} query` : "at the query");
+  const far = { ...at, min: -first, max: first, value: begins, say: by };
+  apart = slider(stage, "key stands", far, () => update("apart"));
+  stage.append(named({ q: "query", k: "key", w: "without place", hand: "hand" }));
 
   // Pictures of 2.6 by 2.6 units, from this place to the left and above of where all arrows begin.
   const pair = make("div", { className: "pair" });
@@ -48,7 +50,7 @@ function turn(stage, { query, key, places, furthest }) {
       ["q", "k"].map((who) => draw(picture, "path", { class: thin + who })),
     );
     const rows = make("tbody");
-    const cells = ["query’s length", "× key’s length", "", "= score"].map((textContent) => {
+    const cells = ["query’s length", "× key’s length", "", "≈ score"].map((textContent) => {
       const head = make("th", { scope: "row", textContent });
       const cell = make("td");
       rows.append(make("tr", {}, head, cell));
@@ -67,22 +69,25 @@ function turn(stage, { query, key, places, furthest }) {
     return `M${x} ${-y}L${tip}l${barb(1)}M${tip}l${barb(-1)}`;
   }
 
+  const all = Array.from({ length: last - first + 1 }, (_, i) => first + i);
   const scores = (name, n) => all.map((t) => dot(...both(name, t, n)));
-  const every = cards.flatMap(({ name }) => [0, begins, furthest].flatMap((n) => scores(name, n)));
-  const [low, high] = [Math.floor(Math.min(...every)), Math.ceil(Math.max(...every))];
-  const across = (t) => 34 + (276 * t) / places;
-  const up = (y) => 106 - (100 * (y - low)) / (high - low);
+  const every = cards.flatMap(({ name }) => [0, first].flatMap((n) => scores(name, n)));
+  const [low, high] = [Math.min(...every), Math.max(...every)];
+  const across = (t) => 20 + (280 * (t - first)) / (last - first);
+  const up = (y) => 82 - (74 * (y - low)) / (high - low);
   const foot = make("div", {}, named({ added: "score, added", turned: "score with RoPE" }));
   const label = "Both scores where the query has been";
-  const chart = draw(foot, "svg", { viewBox: "0 0 320 130", role: "img", "aria-label": label });
-  draw(chart, "line", { x1: 34, x2: 310, y1: up(0), y2: up(0), class: "axis" });
-  for (const y of [low, 0, high])
-    draw(chart, "text", { x: 26, y: up(y) + 4, "text-anchor": "end" }, `${y}`.replace("-", "−"));
-  draw(chart, "text", { x: 34, y: 127 }, "0");
-  draw(chart, "text", { x: 310, y: 127, "text-anchor": "end" }, `place of the query → ${places}`);
+  const chart = draw(foot, "svg", { viewBox: "0 0 320 104", role: "img", "aria-label": label });
+  for (let y = 0; y < high; y += 2) {
+    draw(chart, "line", { x1: 20, x2: 300, y1: up(y), y2: up(y), class: "axis" });
+    draw(chart, "text", { x: 12, y: up(y) + 4, "text-anchor": "end" }, y);
+  }
+  [first, "place of the query", last].forEach((text, i) =>
+    draw(chart, "text", { x: 20 + 140 * i, y: 101, "text-anchor": "middle" }, text),
+  );
   const curves = cards.map(({ name }, i) => ({
     line: draw(chart, "polyline", { class: `curve ${name}` }),
-    dot: draw(chart, "circle", { r: 7 - 3 * i, class: name }), // both are seen where they meet
+    dot: draw(chart, "circle", { r: 7 - 3 * i, class: `curve ${name}` }), // one in the other
   }));
   const told = set(make("p"), { role: "status", class: "told" });
   stage.append(pair, foot, make("div", {}, told));
@@ -105,20 +110,21 @@ function turn(stage, { query, key, places, furthest }) {
       set(angle, { d: `M0 0L${a} ${-b}A.4 .4 0 0 ${Number(between > 0)} ${c} ${-d}Z` });
       cells[2].head.textContent = `× cosine of ${Math.round((Math.abs(between) * 180) / Math.PI)}°`;
       [...lengths, Math.cos(between), dot(...tips)].forEach((number, row) => {
-        cells[row].cell.textContent = two(number);
+        cells[row].cell.textContent = short(number);
       });
-      const along = scores(name, n).slice(from, to + 1);
+      const along = scores(name, n).slice(from - first, to - first + 1);
       const points = along.map((s, place) => `${across(from + place)},${up(s)}`);
       set(curves[i].line, { points: points.join(" ") });
       set(curves[i].dot, { cx: across(t), cy: up(along[t - from]) });
-      return `${two(Math.min(...along))} to ${two(Math.max(...along))}`;
+      return `${short(Math.min(...along))} to ${short(Math.max(...along))}`;
     });
-    const range = `Scores drawn, lowest to highest: added, ${spans.join("; with RoPE, ")}.`;
-    const why = "RoPE turns both arrows alike: lengths and angle stay. Added, all of them change.";
+    const range = `Scores drawn: added ${spans.join(", RoPE ")}.`;
+    const change = n ? "all of them change" : "both lengths change"; // the angle is 0° there
+    const why = `RoPE turns both arrows alike: lengths and angle stay. Added, ${change}.`;
     told.textContent = {
       begin: "Move both. Which score stays?",
-      both: `${range} ${to - from < places / 2 ? "What stays in the tables?" : why}`,
-      apart: `${range} This distance has scores of its own. Move both again: which one stays?`,
+      both: `${range} ${2 * (to - from) < last - first ? "What stays in the tables?" : why}`,
+      apart: `${range} Move both. Which score stays?`,
     }[moved];
   }
   update("begin");

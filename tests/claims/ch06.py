@@ -15,9 +15,9 @@ with says("With four heads the slopes are 1/4, 1/16, 1/64 and 1/256"):
     slopes = -alibi(torch.arange(2), 4)[:, 0, 1]
     claim((slopes - torch.tensor([1 / 4, 1 / 16, 1 / 64, 1 / 256])).abs().max(), at_most=1e-7)
 with says("Rotary keeps the product of a query and a key wherever they stand"):
-    at, (q, k) = torch.arange(61) / 10, torch.stack([query, key]).unsqueeze(1).expand(2, 61, 2)
-    turned = rotate(q, at), rotate(k, at + 1)  # ten places on, by 0.1 radians a place
-    hands = clock(at, 2), clock(at + 1, 2)
+    at, (q, k) = torch.arange(20, 81) / 10, torch.stack([query, key]).unsqueeze(1).expand(2, 61, 2)
+    turned = rotate(q, at), rotate(k, at - 1)  # ten places before, by 0.1 radians a place
+    hands = clock(at, 2), clock(at - 1, 2)
     added = q + hands[0], k + hands[1]
     claim((turned[0] * turned[1]).sum(dim=-1).std(), at_most=1e-4)
     claim((added[0] * added[1]).sum(dim=-1).std(), at_least=1)

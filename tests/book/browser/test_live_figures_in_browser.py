@@ -170,13 +170,13 @@ def test_a_mask_of_ones_own(open_file, file):
 
 
 def test_added_places_change_lengths_and_angle_turned_ones_do_not(page):
-    moves = ("both", "ArrowRight", 1, 11), ("distance", "Home", 1, 1), ("both", "End", 60, 60)
+    moves = ("both", "ArrowRight", 21, 11), ("key stands", "Home", 21, 1), ("both", "End", 80, 60)
     for control, key, t, j in moves:
         slider(page, "turn", control).focus()
         page.keyboard.press(key)
-        assert f"at {t} and {j}" in page.locator(".turn label").first.inner_text()
-        added = ARROWS + SinusoidalPositionalEncoding(8).table(61)[[t, j], 2:4]
-        x = ARROWS.repeat_interleave(4, dim=1)[:, None].expand(2, 61, 8)  # all pairs alike
+        assert f"query {t}, key {j}" in page.locator(".turn label").first.inner_text()
+        added = ARROWS + SinusoidalPositionalEncoding(8).table(81)[[t, j], 2:4]
+        x = ARROWS.repeat_interleave(4, dim=1)[:, None].expand(2, 81, 8)  # all pairs alike
         turned = RotaryPositionalEncoding(8).rotate(x)[[0, 1], [t, j], 1::4]
         pairs = torch.stack([added, turned])  # ways, query and key, (right, up)
         tips = page.locator(".turn .pair path:is(.q, .k):not(.hand)").evaluate_all(TIPS)

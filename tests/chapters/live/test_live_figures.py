@@ -42,4 +42,4 @@ def test_the_pictures_say_their_numbers():
     alt = repr(live_query("It moves.", **PLANE))
     assert alt.endswith("Its weights: a 0.50, </script> 0.50. The output: 2.00.")
     assert repr(live_mask("It blocks.", **MASK)).endswith("a: 1.00, 0.00; b: 1.00, 0.00.")
-    assert "RoPE -0.30 to -0.30" in repr(live_turn("It turns.", **TURN))
+    assert "RoPE 1.38 to 1.38" in repr(live_turn("It turns.", **TURN))
