@@ -4,7 +4,7 @@ function mask(stage, { tokens, x, length }) {
   const [padding, causal] = [validLengthMask(length, T), causalMask(T, T)];
   const every = mapMask(causal, () => true);
   const masks = {
-    none: [every, "every query may read every key, padding too"],
+    none: [null, "every query may read every key, padding too"],
     padding: [mapMask(every, (_, t, s) => padding[s]), "no query may read [PAD]"],
     causal: [causal, "a query may read itself and what is before it"],
     both: [mapMask(causal, (one, t, s) => one && padding[s]), "a query may read the words so far"],
@@ -12,8 +12,8 @@ function mask(stage, { tokens, x, length }) {
   // What is written says who may be read; its reader may take it for the opposite.
   let [written, row] = [masks.padding[0], 0];
   const reader = make("select", { onchange: update });
-  const names = ["F.scaled_dot_product_attention", "nn.MultiheadAttention"];
-  reader.append(...names.map((name) => make("option", {}, name)));
+  for (const name of ["F.scaled_dot_product_attention", "nn.MultiheadAttention"])
+    reader.append(make("option", {}, name));
   const controls = make("div", { className: "buttons" });
   controls.append(make("span", { textContent: "Mask" }));
   const buttons = Object.entries(masks).map(([textContent, [mask]]) => {
@@ -23,8 +23,7 @@ function mask(stage, { tokens, x, length }) {
   });
   controls.append(make("label", {}, make("span", { textContent: "Read by" }), reader));
 
-  const caption = "True = may attend. Tap a cell to change it, a row to see its sum";
-  const { whole, body } = table(caption, ["query", ...tokens]);
+  const { whole, body } = table("", ["query", ...tokens]);
   const corner = Object.assign(whole.rows[0].cells[0], { rowSpan: 2 });
   whole.tHead.prepend(make("tr", {}, corner, make("th", { colSpan: T, textContent: "key" })));
   const lines = tokens.map((token, t) => {
@@ -35,7 +34,7 @@ function mask(stage, { tokens, x, length }) {
   });
   const cells = mapMask(causal, (_, t, s) => {
     const cell = make("button", { type: "button", tabIndex: t + s ? -1 : 0 });
-    const flipped = () => mapMask(written, (one, i, j) => one !== (i === t && j === s));
+    const flipped = () => mapMask(written ?? every, (one, i, j) => one !== (i === t && j === s));
     cell.addEventListener("click", () => update((written = flipped())));
     cell.addEventListener("focus", () => {
       cells.flat().forEach((other) => (other.tabIndex = other === cell ? 0 : -1));
@@ -51,60 +50,68 @@ function mask(stage, { tokens, x, length }) {
     lines[t].append(make("td", {}, cell));
     return cell;
   });
-  const legend = make("p");
-  for (const [kind, says] of [
-    ["allowed", "read: the bluer, the more weight"],
-    ["", "– blocked: no weight"],
-    ["allowed leak", "! a leak: read, though it says False"],
-  ])
-    legend.append(make("span", { className: `swatch ${kind}` }), says, make("br"));
+  const kinds = [
+    ["allowed", "0.4", "read: the bluer, the more weight"],
+    ["", "–", "blocked: no weight"],
+    ["allowed leak", "! 0.4", "a leak: False, but read"],
+    ["shut", "! –", "wrongly shut: True, but blocked"],
+    ["", "0/0", "no key left for this query"],
+  ].map(([kind, textContent, says]) =>
+    make("div", {}, make("b", { className: `swatch ${kind}`, textContent }), says),
+  );
+  const legend = make("div", {}, "Tap a cell to change it, a row to see its sum.", ...kinds);
   const [ofMask, ofRow] = [make("p"), make("p")];
   const told = set(make("div", {}, ofMask, ofRow), { role: "status" });
   stage.append(controls, make("div", {}, whole), make("div", {}, legend, told));
 
   function update() {
-    const turns = reader.selectedIndex === 1; // to it True is "blocked"
-    const read = turns ? blockedToAllowed(written) : written;
+    const meant = written ?? every;
+    const turns = written && reader.selectedIndex; // to the layer True is "blocked"
+    const read = turns ? blockedToAllowed(written) : meant;
     const [weights, before] = [read, null].map(
       (mask) => scaledDotProductAttention(rows, rows, rows, mask).weights,
     );
     mapMask(read, (one, t, s) => {
-      const [word, share] = [written[t][s] ? "True" : "False", weights.row(t)[s]];
-      const leak = one && !written[t][s];
+      const [may, share] = [meant[t][s], weights.row(t)[s]];
+      const word = !written ? "no mask" : may ? "True" : "False";
+      const wrong = one === may ? "" : one ? "a leak" : "wrongly shut"; // classes, and a label
       const shown = one ? two(share) : read[t].some(Boolean) ? "–" : "0/0";
-      const kind = `${one ? "allowed" : ""} ${leak ? "leak" : ""}`;
-      const cell = Object.assign(cells[t][s], { className: kind });
-      cell.replaceChildren(make("span", { textContent: word }), leak ? "! " : "", shown);
-      cell.style.setProperty("--share", share);
+      const cell = Object.assign(cells[t][s], { className: `${one ? "allowed" : ""} ${wrong}` });
+      cell.replaceChildren(make("span", { textContent: written && word }), wrong && "! ", shown);
+      cell.style.setProperty("--share", share ** 0.7); // small ones are told apart
       const pair = `query ${tokens[t]} ${t}, key ${tokens[s]} ${s}`;
-      set(cell, { "aria-label": `${pair}: ${word}, weight ${shown}${leak ? ", a leak" : ""}` });
+      set(cell, { "aria-label": `${pair}: ${word}, weight ${shown}${wrong && ", "}${wrong}` });
     });
     lines.forEach((line, t) => (line.className = t === row ? "chosen" : ""));
     const [all, isIt] = [Object.values(masks), ([mask]) => String(mask) === String(written)];
     all.forEach((one, i) => set(buttons[i], { "aria-pressed": isIt(one) }));
     const rule = all.find(isIt)?.[1] ?? "your own";
-    const leaks = body.querySelectorAll(".leak").length;
+    const [leaks, shut] = [".leak", ".shut"].map((kind) => body.querySelectorAll(kind).length);
     const empty = read.filter((one) => !one.some(Boolean)).length;
-    const takes = turns ? "blocked, the opposite (it needs ~mask)" : "may attend, as meant";
-    ofMask.textContent = `Mask: ${rule}. ${reader.value} takes True as ${takes}. Leaks: ${leaks}.`;
+    [leaks, shut, empty].forEach((count, i) => (kinds[i + 2].hidden = !count));
+    const [first, second] = written
+      ? ["Written as True = may attend,", `read as True = ${turns ? "blocked" : "may attend"}`]
+      : ["None: there is no mask,", "and no True that can be misread"];
+    whole.caption.replaceChildren(first, make("br"), second);
+    ofMask.textContent = `Mask: ${rule}. Leaks: ${leaks}. Wrongly shut: ${shut}.`;
+    if (turns) ofMask.append(` ${reader.value} needs ~mask.`);
     if (empty) ofMask.append(` Queries with no key left (0/0): ${empty}.`);
 
     const reads = [...tokens.keys()].filter((s) => read[row][s]);
     const left = reads.reduce((sum, s) => sum + before.row(row)[s], 0);
     const isWhole = reads.length === T;
     const shares = reads.map((s) => {
-      const part = isWhole ? "" : `${before.row(row)[s].toFixed(3)} / ${left.toFixed(3)} = `;
+      const part = isWhole ? "" : `${before.row(row)[s].toFixed(3)} / ${left.toFixed(3)} ≈ `;
       return `“${tokens[s]}” ${part}${two(weights.row(row)[s])}`;
     });
     const padded = weights.row(row).slice(length).reduce((sum, share) => sum + share, 0);
     const tells = !reads.length
       ? `no key is left, and the softmax is 0/0. ${reader.value} gives ${turns ? "nan" : "zeros"}`
       : isWhole
-        ? `every key is read: ${shares.join(", ")}. Padding has ${two(padded)} in all`
+        ? `every key is read: ${shares.join(", ")}. Padding has ≈ ${two(padded)} in all`
         : `under “none” the keys it reads have ${left.toFixed(3)} of its weight. ` +
           `Divided by that, they make 1: ${shares.join(", ")}`;
-    const unread = row < length ? "" : " This query is padding: its output is left out.";
-    ofRow.textContent = `Query “${tokens[row]}”: ${tells}.${unread}`;
+    ofRow.textContent = `Query “${tokens[row]}”: ${tells}.`;
   }
   update();
 }

@@ -2,7 +2,7 @@
 function query(stage, { names, dims, keys, values, start, low, high, unit }) {
   const [key, value] = [Matrix.from(keys), Matrix.from(values)];
   const pane = make("div");
-  pane.append(make("p", { textContent: "Drag the query. Dashed: equal scores." }));
+  pane.append("Drag the query. Keys are as wide as their weights. Dashed: equal scores.");
   const picture = set(draw(pane, "svg", { viewBox: "0 0 320 240", role: "img" }), {
     "aria-label": `The query and the keys as arrows; ${dims[0]} to the right, ${dims[1]} upwards.`,
   });
@@ -15,18 +15,15 @@ function query(stage, { names, dims, keys, values, start, low, high, unit }) {
   const place = ([x, y]) => [8 + size * (x - low[0]), 18 + size * (high[1] - y)];
   const [[x0, y0], [left, bottom], [right, top]] = [[0, 0], low, high].map(place);
   draw(picture, "path", { d: `M${left} ${y0}H${right}M${x0} ${bottom}V${top}`, class: "axis" });
-  draw(picture, "text", { x: left, y: y0 - 8 }, `${dims[0]} →`);
+  draw(picture, "text", { x: left, y: y0 - 12 }, `${dims[0]} →`);
   draw(picture, "text", { x: x0 - 4, y: 12 }, `↑ ${dims[1]}`);
   const lines = draw(picture, "g", { "text-anchor": "middle", style: "color: var(--fig-note)" });
-  // The shorter are on top, and wider, so that each is seen.
-  const sizes = keys.map((one) => Math.hypot(...one));
+  // The shorter are on top, so that each is seen.
+  const [sizes, arrows] = [keys.map((one) => Math.hypot(...one)), []];
   for (const s of [...keys.keys()].sort((a, b) => sizes[b] - sizes[a])) {
     const [[x, y], [a, b]] = [place(keys[s]), keys[s]];
-    const ends = { x1: x0, y1: y0, x2: x, y2: y };
-    draw(picture, "line", { ...ends, class: "key", "stroke-width": 4 + 4 / sizes[s] });
-    const transform = `translate(${x} ${y}) rotate(${(-Math.atan2(b, a) * 180) / Math.PI})`;
-    const style = "stroke: var(--fig-paper)";
-    draw(picture, "path", { d: "M2 0l-16-9v18z", transform, class: "key", style });
+    const transform = `translate(${x0} ${y0}) rotate(${(-Math.atan2(b, a) * 180) / Math.PI})`;
+    arrows[s] = draw(picture, "path", { transform, class: "key" });
     const at = b ? { x: x - 12, y: y + 4, "text-anchor": "end" } : { x, y: y + 24 };
     draw(picture, "text", { "text-anchor": "middle", ...at }, names[s]);
   }
@@ -83,20 +80,22 @@ function query(stage, { names, dims, keys, values, start, low, high, unit }) {
       ]);
       score.replaceChildren(...terms, ` = ${brief(scores[s])}`);
       power.textContent = two(Math.exp(scores[s]));
-      weight.textContent = two(weights[s]);
+      weight.textContent = weights[s].toFixed(3);
+      const [half, tip] = [1 + 7 * weights[s], size * sizes[s]];
+      set(arrows[s], { d: `M0 ${half}H${tip - 15}v6L${tip} 0L${tip - 15} ${-half - 6}v6H0z` });
       set(bars[s].bar, { y: 80 - 54 * weights[s], height: 54 * weights[s] });
-      set(bars[s].share, { y: 76 - 54 * weights[s] }).textContent = two(weights[s]);
+      set(bars[s].share, { y: 76 - 54 * weights[s] }).textContent = weights[s].toFixed(3);
     });
     totals[1].textContent = two(scores.reduce((sum, score) => sum + Math.exp(score), 0));
-    totals[2].textContent = "1.00";
+    totals[2].textContent = "1";
     const [x, y] = place(q);
     set(arrow, { x2: x, y2: y });
     set(handle, { transform: `translate(${x} ${y})` });
     set(label, x < 270 ? { x: 12, "text-anchor": "start" } : { x: 0, "text-anchor": "end" });
     set(pivot, { transform: `translate(${along(result.output.data[0])} 0)` });
     price.textContent = shown;
-    const terms = weights.map((weight, s) => `${two(weight)} · ${values[s][0]}`);
-    told.replaceChildren(`Price: ${terms.join(" + ")} = `, make("b", { textContent: shown }));
+    const terms = weights.map((weight, s) => `${weight.toFixed(3)} · ${values[s][0]}`);
+    told.replaceChildren(`Price: ${terms.join(" + ")} ≈ `, make("b", { textContent: shown }));
     // Where a key would have to end for the score s: from border to border, the lower end first.
     lines.replaceChildren();
     for (let s = -9; s <= 9; s++) {
@@ -108,8 +107,10 @@ function query(stage, { names, dims, keys, values, start, low, high, unit }) {
       const seen = ends.filter(inside).sort((a, b) => a[1] - b[1]);
       if (seen.length < 2) continue;
       const [[x1, y1], [x2, y2]] = [seen[0], seen.at(-1)].map(place);
-      draw(lines, "line", { x1, y1, x2, y2, class: "score" });
-      draw(lines, "text", { x: clamp(x1, 14, 306), y: y1 + 5 }, brief(s));
+      draw(lines, "line", { x1, y1, x2, y2, class: "score", "stroke-dasharray": "4 3" });
+      const [cx, cy] = [clamp(x1, 16, 304), clamp(y1, 16, 230)];
+      draw(lines, "circle", { cx, cy, r: 10, class: "score" }); // a dash beside it is no minus
+      draw(lines, "text", { x: cx, y: cy + 5, style: "stroke: none" }, brief(s));
     }
   }
   update();
