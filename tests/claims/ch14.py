@@ -47,82 +47,83 @@ with says("and adds only what is missing."), torch.no_grad():
     claim((ours - F.rms_norm(D**0.5 * theirs.view(1, 9, D), [D])).abs().max(), at_most=1e-4)
 
 # QK-norm.
-with says("The scores go into the thousands, and most answers are wrong."):
-    claim(largest_score(train("plain", lr=0.1, seed=0, n=16)), 1_000, 10_000)
+with says("The scores are many times larger, and the answers are guesses."):
+    claim(of(at_once, "plain", "recall")[1], at_most=0.05)
 with says(
-    "At a rate of 0.1 the plain layer recalls less than a third of the values; with QK-norm, or with only $W^Q$ and $W^K$ slowed, more than 0.99 (eight seeds)."
+    "At a rate of 0.1 most plain layers recall less than a tenth of the values; with QK-norm, or with a tenth of the rate for $W^Q$ and $W^K$ alone, all recall more than 0.99 (eight seeds)."
 ):
-    claim(of(rates[0.1], "plain", "recall").max(), at_most=1 / 3)
-    claim(of(rates[0.1], "QK-norm", "recall").min(), at_least=0.99)
-    claim(slow["recall"].min(), at_least=0.99)
-    claim(rest["recall"].max(), at_most=1 / 3)
-    claim(len(slow) == len(rest) == 8)
-with says("Slowed as much, $W^Q$ keeps the size it began with."):
-    for model in (Model(KINDS["plain"](2)), train("plain", 0.1, seed=0, n=16, qk=0.03)):
-        claim(model.mhas[0].q_proj.weight.norm(), 5, 7)
-with says("From here on, the rate in these lessons is 0.03, the plain layer's best of four."):
-    claim(min(rates, key=lambda lr: medians["plain", lr]) == 0.03)
+    claim((of(at_once, "plain", "recall") < 0.1).sum(), at_least=6)
+    for kind in ("QK-norm", "plain, $W^Q$ and $W^K$ slower"):
+        claim(len(of(at_once, kind, "recall")) == 8)
+        claim(of(at_once, kind, "recall").min(), at_least=0.99)
+    claim(of(at_once, "plain, all else slower", "recall").max(), at_most=1 / 3)
+with says(
+    "at 0.3 QK-norm fails, too. From here on the rate is 0.03, the best of the plain layer's four."
+):
+    claim(medians.loc["QK-norm", 0.3], at_least=1)
+    claim(medians.loc["plain"].idxmin() == 0.03)
 
 # The sink.
+first = silent[(silent["steps"] == 300) & (silent["unknown"] == 0.5)]
 with says(
     "Asked for a new key, the plain layer puts 0.71 of its weight on the first token; with a sink logit, 0.13 (means of eight seeds)."
 ):
-    sinks = silent[silent["unknown"] == 0.5]
-    claim(of(sinks, "plain", "first, new").mean(), 0.66, 0.76)
-    claim(of(sinks, "sink logit", "first, new").mean(), 0.09, 0.18)
+    claim(of(first, "plain", "first, new").mean(), 0.66, 0.76)
+    claim(of(first, "sink logit", "first, new").mean(), 0.09, 0.18)
 with says("for a new key the weights sum to 0.29, for a shown one to 0.86."):
-    claim(of(sinks, "sink logit", "sum, new").mean(), 0.24, 0.34)
-    claim(of(sinks, "sink logit", "sum, shown").mean(), 0.83, 0.89)
+    claim(of(first, "sink logit", "sum, new").mean(), 0.24, 0.34)
+    claim(of(first, "sink logit", "sum, shown").mean(), 0.83, 0.89)
+with says("The gate leaves the weights as they are."):
+    claim(of(first, "gate", "first, new").mean(), 0.62, 0.76)
 with says("and it gives the first token 0.13, too."):
     claim(silent[silent["unknown"] == 0]["first, new"].mean(), 0.10, 0.16)
-
-with says("no help at this size: the first token gets 0.67, not 0.71"):
-    claim(pd.read_csv("results/14-gate.csv", comment="#")["first, new"].mean(), 0.665, 0.685)
-    claim(gated.mean() > of(sinks, "plain", "loss").mean())
+with says("trained three times as long, all three layers answer nearly everything."):
+    claim(silent[silent["steps"] == 900]["recall"].min(), at_least=0.99)
 
 # The state.
 with says(
     "With a state of 256 numbers, one head with the gated delta rule recalls at least 0.92 of the last values; gated sums with 1,024, at most 0.78 (eight seeds)."
 ):
-    one_head = rows[rows["memory"].str.startswith("256 numbers: 1")]
-    claim(one_head["recall"].min(), at_least=0.92)
-    claim(rows[rows["layer"] == "gated sum"]["recall"].max(), at_most=0.78)
+    claim(of(rows, "gated delta of 16", "recall")[-8:].min(), at_least=0.92)
+    sums = [kept(STATE, ["gated sum"], H=1, **TASK), rows[rows["kind"] == "gated sum of 16"]]
+    claim(pd.concat(sums)["recall"].max(), at_most=0.78)
     for kind in ("gated delta", "gated sum"):  # at its best of three rates, by 400 steps
         short = {lr: kept(STATE, [kind], range(n), lr=lr, **{**TASK, "steps": 400, "H": 1}) for lr, n in ((0.01, 2), (0.03, 8), (0.1, 2))}  # fmt: skip
         claim(max(short, key=lambda lr: short[lr]["recall"].mean()) == 0.03)
-with says("and recall less than one head of 16: the width counts as well."):
-    four_heads = rows[rows["memory"].str.startswith("256 numbers: 4")]
-    claim(four_heads["recall"].max() < one_head["recall"].min())
-with says("Softmax attention (with QK-norm and RoPE) recalls more than 0.99,"):
-    claim(softmax.min(), at_least=0.99)
+with says(
+    "Softmax attention keeps 1,088 numbers for the first token and these pairs, and 64 more for each pair that follows."
+):
+    claim(17 * 2 * D == 1_088 and 2 * D == 64)
+with says("Softmax attention still recalls more, with a cache that grows."):
+    claim(of(rows, "softmax", "recall").min() > rows[rows["kind"] != "softmax"]["recall"].max())
 
 # Text.
 at = {n: texts.pivot(index="seed", columns="layers", values=f"loss {n}") for n in (128, 512)}
-with says("a third of the cache, loss 0.02 less on 128 bytes (0.01 to 0.03)"):
+with says("with the eight best its loss is 1.46, not 1.45; with the last eight, 1.50."):
+    claim(loss["best"] == 1.46)
+    claim(loss["last"] == 1.5)
+    claim(at[128]["GGGG"].mean(), 1.445, 1.455)
+with says("chooses far worse than a window."):
+    claim(loss["best by signs"] - loss["last"], at_least=0.3)
+with says("a third of the cache, loss 0.02 less (0.01 to 0.03)"):
     claim((3 * 16 + 128) / (4 * 128), 0.325, 0.345)
     less = at[128]["GGGG"] - at[128]["WWWG"]
     low, high = stats.t.interval(0.95, 7, less.mean(), stats.sem(less))
     claim(less.mean(), 0.015, 0.025)
     claim(abs(low - 0.01) < 0.005 and abs(high - 0.03) < 0.005)
-by_place = texts.groupby("layers")[[str(end) for end in ends]].mean()
-with says("`PPPP` reads twice as far as in training, then it is lost"):
-    claim(by_place.loc["PPPP", "256"] - by_place.loc["PPPP", "128"], at_most=0.05)
-    claim(by_place.loc["PPPP", "352"], at_least=3)
-with says("GGGG is soon lost beyond them, and PPPP beyond 288"):
-    claim(by_place.loc["GGGG", "192"], at_least=2)
-    claim(by_place.loc["PPPP", "288"], at_most=1.5)
-    claim(by_place.loc["PPPP", "320"], at_least=2)
-with says("`GGGN` has 2.79, not 2.82; `WWWN` 1.43, but `WWWW` 1.42"):
-    for pattern, told in (("GGGN", 2.79), ("WWWN", 1.43), ("WWWW", 1.42)):
-        claim(at[512][pattern].mean(), told - 0.0051, told + 0.0051)
-with says("on 512 bytes `WWWG` has a loss of 1.48, and `GGGG` 2.82."):
+with says("it reads twice as far, then it is lost, too."):
+    claim(curves.loc["PPPP", "256"] - curves.loc["PPPP", "128"], at_most=0.05)
+    claim(curves.loc["PPPP", "352"], at_least=3)
+with says("a model that reads all is soon lost beyond them; with windows of 16 it reads on."):
+    claim(curves.loc["GGGG", "192"], at_least=2)
+    claim(curves.loc[["WWWG", "WWWW"]].max().max(), at_most=1.7)
+with says("their loss on 512 bytes falls from 2.82 to 1.43 (eight seeds)."):
     claim(at[512]["GGGG"].mean(), 2.81, 2.825)
-    claim(at[512]["WWWG"].mean(), 1.475, 1.485)
-with says("and its loss falls to 1.43 (one model)."):
-    claim(at[512]["GGGG"][0], at_least=2.8)
-    claim(reread, 1.42, 1.435)
-with says("The texts' learning rate is the best of three, but also the highest,"):
-    tried = [{"layers": a, "lr": lr, "steps": 1500} for a in patterns for lr in (0.002, 0.004, 0.008)]  # fmt: skip
+    claim(late, 1.425, 1.435)
+with says("hardly: 2.79, not 2.82"):
+    claim(at[512]["GGGN"].mean(), 2.785, 2.795)
+with says("The texts' learning rate is the best of three, but also the highest."):
+    tried = [{"layers": a, "lr": lr, "steps": 1500, "keys": "as trained", "number": 0} for a in at[512] for lr in (0.002, 0.004, 0.008)]  # fmt: skip
     chosen = run_all(on_text, tried, range(8), "results/14-text.csv", "text")
     chosen = chosen.groupby(["layers", "lr"])["choice"].mean().unstack()
     claim((chosen.idxmin(axis=1) == 0.008).all())

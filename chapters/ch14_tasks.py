@@ -1,0 +1,50 @@
+"""The two tasks of chapter 14: associative recall, and text as bytes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from utils.attention import causal_mask
+from utils.docstrings import writer_texts
+
+KEYS, VALUES, QUESTIONS = 64, 64, 16
+
+
+def examples(
+    draw: torch.Generator, n: int, B: int = 16, unknown: float = 0.0, again: bool = False
+) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor]:
+    """Draw texts of a first token, ``n`` pairs of key and value, and questions for keys.
+
+    A share ``unknown`` of the questions asks for a key that was not shown; the right answer is
+    then the key. With ``again`` there are half as many keys, so that most come again, and the
+    last value counts. Give what a model takes, ``blocked`` (T, T) and keys and values (B, T), 0
+    for none; and the right answers and whether a question's key is new, both (B, QUESTIONS).
+    """
+    keys = torch.rand(B, KEYS, generator=draw).argsort(dim=1)  # shuffled
+    slots = torch.arange(n).expand(B, n)
+    if again:
+        slots = torch.randint(n // 2, (B, n), generator=draw)
+    values = torch.randint(VALUES, (B, n), generator=draw)
+    asked = slots.gather(1, torch.randint(n, (B, QUESTIONS), generator=draw))
+    last = ((asked[..., None] == slots[:, None]) * torch.arange(n)).argmax(2)
+    is_new = torch.rand(B, QUESTIONS, generator=draw) < unknown
+    others = torch.randint(n, KEYS, (B, QUESTIONS), generator=draw)
+    asked = keys.gather(1, torch.where(is_new, others, asked))
+    right = torch.where(is_new, asked, values.gather(1, last))
+    keys = F.pad(torch.cat([keys.gather(1, slots), asked], 1) + 1, (1, 0))
+    blocked = ~causal_mask(keys.shape[1], keys.shape[1])
+    blocked[:, -QUESTIONS:] = True  # nobody reads a question
+    return (blocked, keys, F.pad(values + 1, (1, QUESTIONS))), right, is_new
+
+
+@cache
+def text() -> tuple[Tensor, Tensor]:
+    """Give docstrings as bytes: those to learn from, and those of other packages."""
+    learnt, unseen = (
+        torch.tensor([*"\n\n".join(each).encode()]) for each in writer_texts().values()
+    )
+    return learnt, unseen
