@@ -7,8 +7,8 @@ const TRAINED = "Your prompt; the model has read nothing but docstrings of Pytho
 const PACE = 140; // milliseconds that a token stays the newest, so that an eye can follow
 // Blocks, heads, what a head does, at which tokens it then looks, and what is said if there are none.
 const HEADS = [
-  [4, 0, "finds the heading to underline", heading, "No heading ends here"],
   [5, 0, "finds the open bracket or quote", lastOpen, "Nothing is open here"],
+  [4, 0, "finds the heading to underline", heading, "No heading ends here"],
   [4, 1, "looks back one token, or two", (names) => [...names.keys()].slice(-3, -1), "Nothing comes before"],
 ];
 const CLOSED_BY = { "(": ")", "[": "]", "{": "}", "'": "'", '"': '"', "`": "`" };
@@ -65,6 +65,7 @@ class LanguageModel {
     this.weights = room(length);
     this.scores = room(state["embedding.weight"].length / width);
     this.ids = []; // what the cache holds
+    this.silent = []; // and which head was silent as each was read
   }
   // From the script with the weights; in slices, so that the page stays awake.
   static async load({ state, numHeads, length }) {
@@ -108,7 +109,7 @@ class LanguageModel {
       times(of("ff.down_proj"), gate, y);
       addRow(x, y);
     }
-    this.ids[t] = id;
+    [this.ids[t], this.silent[t]] = [id, silent];
   }
   // As RotaryPositionalEncoding, in place, for all heads of one row.
   turn(row, t) {
@@ -138,7 +139,6 @@ class LanguageModel {
     for (let s = 0; s <= t; s++) weights[s] /= total;
     return weights.subarray(0, t + 1);
   }
-  // What it gets from their values.
   attend(block, h, t) {
     const { mixed, headDim, kvWidth } = this;
     const [start, shared] = [h * headDim, Math.floor(h / this.group) * headDim];
@@ -154,11 +154,12 @@ class LanguageModel {
     times(this.state["embedding.weight"], this.y, this.scores);
     return this.scores;
   }
-  // As they would be after place t without a head there; the cache is what it was.
+  // As they would be after place t without a head there, or with all; the cache is what it was.
   without(silent, t) {
+    const was = this.silent[t];
     this.step(this.ids[t], t, silent);
     const logits = this.logits().slice();
-    this.step(this.ids[t], t);
+    this.step(this.ids[t], t, was);
     return logits;
   }
 }
@@ -217,8 +218,7 @@ function drawToken({ order, chances }) {
 const share = (chance) => (chance > 0 && chance < 0.005 ? "<0.01" : two(chance));
 const pause = (time = 0) => new Promise((done) => setTimeout(done, time));
 
-// The weights come as a script, which a page may have from a plain folder too. In the book it lies
-// among the styles; else beside the page.
+// The weights come as a script: in the book it lies among the styles, else beside the page.
 async function fetchWriter(version) {
   const root = document.documentElement.dataset.content_root;
   for (const folder of root === undefined ? [""] : [`${root}_static/`, ""]) {
@@ -257,11 +257,9 @@ function writer(stage, { text, written, version, megabytes }) {
   };
 }
 
-// It opens with the sample of the picture. The prompt is without its full stop, behind which little
-// else than a new line can follow.
+// It opens with the sample of the picture; the prompt has no full stop, for little follows one.
 function desk(stage, model, vocabulary, text, sample) {
-  const again = () => open("");
-  const input = make("textarea", { rows: 2, value: text, spellcheck: false, oninput: again });
+  const input = make("textarea", { rows: 2, value: text, spellcheck: false, oninput: () => open("") });
   const field = make("label", { className: "field" }, make("span", {}, TRAINED), input);
   const tune = make("div", { className: "tune" });
   const means = () => tune.appendChild(make("p", { className: "means" }));
@@ -275,34 +273,31 @@ function desk(stage, model, vocabulary, text, sample) {
   const start = button("Write", () => (writing ? stop() : write(model.length)));
   button("Fast", () => write(model.length, true));
   button("One token", () => write(1));
-  button("Restart", again);
+  button("Restart", () => open(input.value === text ? sample : ""));
   const told = set(make("p"), { role: "status" });
-  const pane = make("div", {}, field, buttons, told);
   const { whole, body } = table("The next token", ["token", "probability", "without this head"]);
   const [given, added] = ["prompt", ""].map((className) => make("span", { className }));
   const page = make("div", { className: "text", tabIndex: 0 }, given, added);
-  page.addEventListener("pointermove", ({ target, pointerType }) => {
-    if (pointerType === "mouse" && !held && !writing) point(tokens.indexOf(target));
-  });
-  page.addEventListener("click", ({ target, pointerType }) => {
-    if (target !== page || pointerType === "mouse") hold(tokens.indexOf(target)); // a thumb may miss
+  page.addEventListener("click", ({ target }) => {
+    if (target !== page) point(target === tokens[pointed] ? -1 : tokens.indexOf(target));
   });
   page.addEventListener("keydown", (event) => {
     const from = pointed < 0 ? tokens.length : pointed;
     const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 1, End: Infinity }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    hold(clamp(to, 1, tokens.length - 1));
+    point(clamp(to, 1, tokens.length - 1));
     tokens[pointed]?.scrollIntoView({ block: "nearest" });
   });
   set(page, { role: "group", "aria-label": "The text; with arrow keys, its tokens" });
-  const heads = make("select", { onchange: show });
-  for (const [, , does] of HEADS) heads.append(make("option", { textContent: does }));
+  const options = HEADS.map(([, , textContent]) => make("option", { textContent }));
+  const heads = make("select", { onchange: change }, ...options);
   const shade = make("span", {}, make("mark", {}, "Shaded"), ": the weights of the head that");
-  const silence = make("input", { type: "checkbox", onchange: show });
+  const silence = make("input", { type: "checkbox", onchange: change });
   const looks = set(make("p"), { "aria-live": "polite" });
   const where = make("div", { className: "where" }, make("label", {}, shade, heads));
   where.append(make("label", {}, silence, "without this head"), looks);
+  const pane = make("div", {}, field, buttons, told);
   stage.append(pane, tune, page, where, make("div", { className: "next" }, whole));
 
   let ids = []; // prompt, and what is written
@@ -312,16 +307,24 @@ function desk(stage, model, vocabulary, text, sample) {
   const logits = []; // after each token: (V,)
   let odds = []; // with which each token was drawn; a prompt has none
   let tokens = []; // an element for each
-  let [pointed, held] = [-1, false]; // at which of them; and until another is
+  let pointed = -1; // at which of them
 
+  const silent = () => (silence.checked ? HEADS[heads.selectedIndex] : []);
+  function step(n) {
+    model.step(ids[n], n, silent());
+    logits[n] = model.logits().slice();
+  }
+  // What comes next is drawn as the box says; what was read before stays as it was.
+  function change() {
+    if (model.ids.length === ids.length) step(ids.length - 1);
+    show();
+  }
   // Read what has not been read, unless something else is asked for in the meantime.
   async function read(mine) {
     model.rewind(ids);
     while (model.ids.length < ids.length) {
-      const n = model.ids.length;
-      model.step(ids[n]);
-      logits[n] = model.logits().slice();
-      if (n % 4 === 3) await pause();
+      step(model.ids.length);
+      if (model.ids.length % 4 === 0) await pause();
       if (mine !== turn) return;
     }
   }
@@ -329,13 +332,12 @@ function desk(stage, model, vocabulary, text, sample) {
     const [heat, p] = [temperature.value, topP.value];
     const more = heat < 1 ? "the likely gets likelier" : "the unlikely gets likelier";
     warmth.textContent = heat === 1 ? "as the model says" : heat ? more : "always the likeliest token";
-    const some = `cuts all but the likeliest, ${Math.round(100 * p)} % together`;
-    cut.textContent = p < 1 ? some : "draws from all tokens";
+    cut.textContent = `keeps the likeliest, ${Math.round(100 * p)} % together, cuts the rest`;
     if (model.ids.length !== ids.length || writing?.fast) return; // still reading
     const at = pointed < 0 ? ids.length - isOver() : pointed; // of an end, how likely it was
     const [block, head, , find, none] = HEADS[heads.selectedIndex];
-    const seen = nextTokens(logits[at - 1], heat, p);
-    const off = silence.checked && nextTokens(model.without([block, head], at - 1), heat, p);
+    const look = (one) => nextTokens(model.without(one, at - 1), heat, p);
+    const [seen, off] = [look([]), silence.checked && look(silent())];
     const names = ids.slice(0, at + 1).map((id) => vocabulary.name(id));
     const [after, came] = names.splice(at - 1, 2, names[at - 1]);
     whole.caption.textContent = `The next token, after “${after}”`;
@@ -345,40 +347,39 @@ function desk(stage, model, vocabulary, text, sample) {
     body.replaceChildren();
     for (const id of seen.order.filter((id) => rows.includes(id))) {
       const name = make("th", { textContent: vocabulary.name(id), scope: "row" });
-      const cells = (off ? [seen, off] : [seen]).map(({ chances }) => {
-        const textContent = chances[id] || !heat ? share(chances[id]) : "cut";
-        return make("td", { className: "bar", textContent, style: `--share: ${chances[id]}` });
-      });
+      const cells = (off ? [seen, off] : [seen]).map(({ chances: { [id]: chance } }) =>
+        make("td", { className: "bar", textContent: share(chance), style: `--share: ${chance}` }),
+      );
       body.append(make("tr", { className: id === ids[at] ? "came" : "" }, name, ...cells));
     }
     const weights = model.weigh(model.blocks[block], head, at - 1);
     tokens.forEach((token, n) => token.style.setProperty("--share", Math.sqrt(weights[n] ?? 0)));
-    const most = weights.indexOf(Math.max(...weights));
-    const sought = find(names);
-    const sum = sought.reduce((sum, n) => sum + weights[n], 0);
-    const it = `Here it ${sum < 0.5 ? "does not" : "does"}: ${two(sum)} of its weight is on`;
-    const does = sought.length ? `${it} “${sought.map((n) => names[n]).join("")}”` : none;
-    const spread = weights[most] < 0.3 ? "the weight is spread, at most" : "the most weight is";
-    const instead = `; ${spread} ${two(weights[most])}, on “${names[most]}”.`;
+    const [most, sought] = [weights.indexOf(Math.max(...weights)), find(names)];
+    const sum = two(sought.reduce((sum, n) => sum + weights[n], 0));
+    const name = sought.map((n) => names[n]).join("");
+    const does = sought.includes(most) ? "does" : "does not";
+    const found = sought.length ? `Here it ${does}: ${sum} of its weight is on “${name}”` : none;
+    const other = name === names[most] ? "another " : "";
+    const instead = `; its highest weight, ${two(weights[most])}, is on ${other}“${names[most]}”`;
+    const gone = model.silent[at - 1][2];
     const how = at in odds ? `drawn with probability ${share(odds[at])}` : "from your prompt";
-    const what = came ? `After “${after}” came “${came}”, ${how}.` : `What comes after “${after}”?`;
+    const why = gone ? `${how}, without the head that ${gone}` : how;
+    const what = came ? `After “${after}” came “${came}”, ${why}.` : `What comes after “${after}”?`;
     set(looks, { "aria-live": writing ? "off" : "polite" }).textContent =
-      `${what} ${does}${sum < 0.5 ? instead : "."}`;
-    const [now, less] = [seen, off || seen].map(({ chances }) => share(chances[likely]));
-    if (off) looks.append(` Without this head, “${vocabulary.name(likely)}” has ${less}, not ${now}.`);
+      `${what} ${found}${does === "does" ? "" : instead}.`;
+    const [now, then] = [seen, off || seen].map(({ chances }) => share(chances[likely]));
+    const changes = now === then ? `still has ${now}: nothing changes` : `has ${then}, not ${now}`;
+    if (off) looks.append(` Without this head, “${vocabulary.name(likely)}” ${changes}.`);
   }
-  // At a token, which stays until another is pointed at, or it writes; -1: at none.
+  // At a token, from which it then writes; -1: at none.
   function point(n) {
-    if (n === pointed || model.ids.length < ids.length) return;
+    if (writing) stop();
+    if (n === pointed || (n > 0 && model.ids.length < ids.length)) return;
     tokens[pointed]?.classList.remove("came");
     pointed = n || -1; // nothing was predicted before the first
     tokens[pointed]?.classList.add("came");
+    rest();
     show();
-  }
-  function hold(n) {
-    if (writing) stop();
-    held = n > 0;
-    point(n);
   }
   // A letter of several tokens stands with its last one.
   function lay() {
@@ -386,15 +387,15 @@ function desk(stage, model, vocabulary, text, sample) {
       const all = tokens.map((token) => token.textContent).join("");
       const now = vocabulary.decode(ids.slice(0, n + 1), ids[n] !== END_OF_TEXT);
       const textContent = now.slice(all.length);
-      const line = textContent.includes("\n") ? "line" : "";
-      const token = make("span", { textContent, className: ids[n] ? line : "end" });
+      const className = !ids[n] ? "end" : textContent.includes("\n") ? "line" : "";
+      const token = make("span", { textContent, className });
       (n < begun ? given : added).append(token);
       tokens.push(token);
     }
   }
-  // A new prompt: nothing is written yet, unless a sample is.
   async function open(sample) {
-    hold(-1);
+    point(-1);
+    if (sample) [silence.checked, model.ids.length] = [false, 0]; // all heads wrote it
     const mine = ++turn;
     const room = model.length / 2; // as much is left to write
     const all = [END_OF_TEXT, ...vocabulary.encode(input.value.slice(-READ))];
@@ -410,18 +411,23 @@ function desk(stage, model, vocabulary, text, sample) {
     for (let n = begun; n < ids.length; n++)
       odds[n] = nextTokens(logits[n - 1], ...DRAWN).chances[ids[n]];
     show();
-    if (sample) point(ids.findIndex((id) => /^-{3,}$/.test(vocabulary.name(id))));
+    if (sample) point(ids.findLastIndex((id) => vocabulary.name(id) === "'"));
     told.textContent = written.length
-      ? `A sample: ${written.length} tokens. Click one, let the model go on, or type your own text.`
+      ? `A sample: ${written.length} tokens. Click one, and write from there, or type your own text.`
       : isCut
         ? `The prompt is long: only its last ${room} tokens are read.`
         : `Tokens in the prompt: ${all.length - 1}. Write, or add one token.`;
   }
+  // On from the token that is pointed at, which is drawn again; else from the end.
   async function write(most, fast = false) {
-    hold(-1);
+    if (pointed > 0) {
+      for (const token of tokens.splice(pointed)) token.remove();
+      ids.length = odds.length = pointed;
+      begun = Math.min(begun, pointed);
+    }
+    point(-1);
     if (isDone()) open("");
     const mine = ++turn;
-    told.textContent = "Reading …";
     await read(mine);
     if (mine !== turn) return;
     writing = { fast: fast || matchMedia("(prefers-reduced-motion: reduce)").matches };
@@ -431,8 +437,7 @@ function desk(stage, model, vocabulary, text, sample) {
     for (let n = 0; n < most && !isDone(); n++) {
       const next = nextTokens(logits[ids.length - 1], temperature.value, topP.value);
       const id = drawToken(next);
-      odds[ids.length] = next.chances[id];
-      ids.push(id);
+      odds[ids.push(id) - 1] = next.chances[id];
       lay();
       page.scrollTop = page.scrollHeight;
       await read(mine);
@@ -453,7 +458,7 @@ function desk(stage, model, vocabulary, text, sample) {
   }
   function rest() {
     writing = null;
-    start.textContent = isDone() ? "Write anew" : "Write";
+    start.textContent = pointed > 0 ? "Write from here" : isDone() ? "Write anew" : "Write";
   }
   open(sample);
   start.focus();
