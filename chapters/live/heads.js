@@ -1,6 +1,8 @@
 // Three heads of a published model read two sentences in whole words. The weights come as a script
 // (benchmarks.named_heads makes it) once the reader asks for them; until then the picture stays.
 
+const OTHERS =
+  "The other ten heads are not asked. Two uses that these tell: “the rock fell from the mountain”, “the rock band played”. ";
 const MARKS = ["[CLS]", "[SEP]"];
 const EPS = 1e-12; // of its layer norm
 const [TOLD, FOUND] = [0.1, 0.25]; // weights from which a number is shown, a word is found
@@ -270,8 +272,9 @@ function compare(stage, reader, { pairs, heads, often, count }) {
     const sentence = `${parts.join("; ")}. `;
     if (same.length < 2 || isSmall(word)) return [sentence];
     const heads = apart(sides.map((one) => one.picked));
-    const who = ["No head tells", `Only head ${heads[0]?.number} tells`, "The two heads tell"];
-    return [sentence, make("b", { textContent: `${who[heads.length]} its two uses apart.` })];
+    const who = ["Neither head tells", `Only head ${heads[0]?.number} tells`, "The two heads tell"];
+    const last = make("b", { textContent: `${who[heads.length]} its two uses apart.` });
+    return heads.length ? [sentence, last] : [sentence, OTHERS, last];
   }
   let spoken; // the sentence that was pointed at
   const [[word, pair]] = Object.entries(pairs);

@@ -613,7 +613,7 @@ function layer(stage, kept) {
         return `Without the mask every ${isCut ? "row meets every row" : "word sees the words after it"}${isPadded ? ", and padding is read" : ""}.${how.causal ? leak : ""}`;
       }
       case "split":
-        return `Same shape, wrong numbers: head 0 should get ${size} of the ${D} columns of every word, and gets ${part} alone. Its rows are no longer words, so that a mask hides the wrong ones.${leak}`;
+        return `Same shape, wrong numbers: head 0 should get ${size} of the ${D} columns of every word, and gets ${part} alone. Its rows are no longer words, but a mask goes by a row’s number, whatever it holds: it hides the wrong ones.${leak}`;
       case "join":
         return `Same shape, wrong numbers: the row of ${word(0)} is filled from the first ${Math.min(H, T)} rows of head 0 alone.${leak}`;
       default: {

@@ -56,10 +56,10 @@ function drag(picture, handle, moved) {
   handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   handle.addEventListener("pointerdown", (event) => {
     handle.setPointerCapture(event.pointerId);
-    moved(place(event), true);
+    moved(place(event));
   });
   handle.addEventListener("pointermove", (event) => {
-    if (handle.hasPointerCapture(event.pointerId)) moved(place(event), false);
+    if (handle.hasPointerCapture(event.pointerId)) moved(place(event));
   });
 }
 

@@ -82,7 +82,7 @@ def test_two_senses_by_keyboard_and_the_table_has_the_numbers(open_page):
     for word, one, other, heads in (  # both frame the word that they share
         ("rock", "the rock fell from the mountain", "the rock band played", "The two heads tell"),
         ("current", "a strong current in the river", "the current is strong", "Only head 10 tells"),
-        ("rock", "the rock fell", "a rock fell", "No head tells"),
+        ("rock", "the rock fell", "a rock fell", "Neither head tells"),
     ):
         page.locator("input").first.fill(one)
         page.locator("input").last.fill(other)
