@@ -123,7 +123,7 @@ function compare(stage, reader, { pairs, heads, often, count }) {
   const [first, second] = seekers.map(({ number, row }, n) =>
     make("b", { className: `of-${row}`, textContent: `${n ? "h" : "H"}ead ${number}` }),
   );
-  const rule = `a word that finds a neighbour: another word that gets ${FOUND} or more of its weight. Habits, not rules: of 20 other words with two senses, head 10 turned more to nature for ${often[0]} (cloud: sky), head 0 to people’s world for ${often[1]} (cloud: data).`;
+  const rule = `a word that finds a neighbour: another word that gets most of its weight, and at least ${FOUND}. Habits, not rules: of 20 other words with two senses, head 10 turned more to nature for ${often[0]}, head 0 to people’s world for ${often[1]}.`;
   hint.append(first, " and ", second, ` underline ${rule}`);
   const sides = ["first sentence", "second sentence"].map((name) => {
     const oninput = () => (read(side), frame(side));

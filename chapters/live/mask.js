@@ -88,13 +88,14 @@ function mask(stage, { tokens, x, length }) {
     const rule = all.find(isIt)?.[1] ?? "your own";
     const [leaks, shut] = [".leak", ".shut"].map((kind) => body.querySelectorAll(kind).length);
     const empty = read.filter((one) => !one.some(Boolean)).length;
-    [leaks, shut, empty].forEach((count, i) => (kinds[i + 2].hidden = !count));
+    kinds[4].hidden = !empty;
     const [first, second] = written
       ? ["Written as True = may attend,", `read as True = ${turns ? "blocked" : "may attend"}`]
       : ["None: there is no mask,", "and no True that can be misread"];
     whole.caption.replaceChildren(first, make("br"), second);
-    ofMask.textContent = `Mask: ${rule}. Leaks: ${leaks}. Wrongly shut: ${shut}.`;
-    if (turns) ofMask.append(` ${reader.value} needs ~mask.`);
+    const counts = `Leaks: ${leaks}. Wrongly shut: ${shut}. ${reader.value} needs ~mask.`;
+    ofMask.textContent = `Mask: ${rule}. `;
+    ofMask.append(turns ? counts : written ? "It is read as it was written." : "");
     if (empty) ofMask.append(` Queries with no key left (0/0): ${empty}.`);
 
     const reads = [...tokens.keys()].filter((s) => read[row][s]);

@@ -124,7 +124,7 @@ function turn(stage, { query, key, first, last, begins }) {
     told.textContent = {
       begin: "Move both. Which score stays?",
       both: `${range} ${2 * (to - from) < last - first ? "What stays in the tables?" : why}`,
-      apart: `${range} Move both. Which score stays?`,
+      apart: to > from ? range : "Move both. Which score stays?",
     }[moved];
   }
   update("begin");
