@@ -2,7 +2,7 @@
 // (benchmarks.named_heads makes it) once the reader asks for them; until then the picture stays.
 
 const OTHERS =
-  "The other ten heads are not asked. Two uses that these tell: “the rock fell from the mountain”, “the rock band played”. ";
+  "Two of twelve heads were asked. Two uses that they tell: “the rock fell from the mountain”, “the rock band played”. ";
 const MARKS = ["[CLS]", "[SEP]"];
 const EPS = 1e-12; // of its layer norm
 const [TOLD, FOUND] = [0.1, 0.25]; // weights from which a number is shown, a word is found
