@@ -309,7 +309,8 @@ function desk(stage, model, vocabulary, text, sample) {
   let tokens = []; // an element for each
   let pointed = -1; // at which of them
 
-  const silent = () => (silence.checked ? HEADS[heads.selectedIndex] : []);
+  const none = [];
+  const silent = () => (silence.checked ? HEADS[heads.selectedIndex] : none);
   function step(n) {
     model.step(ids[n], n, silent());
     logits[n] = model.logits().slice();
@@ -335,9 +336,11 @@ function desk(stage, model, vocabulary, text, sample) {
     cut.textContent = `keeps the likeliest, ${Math.round(100 * p)} % together, cuts the rest`;
     if (model.ids.length !== ids.length || writing?.fast) return; // still reading
     const at = pointed < 0 ? ids.length - isOver() : pointed; // of an end, how likely it was
-    const [block, head, , find, none] = HEADS[heads.selectedIndex];
-    const look = (one) => nextTokens(model.without(one, at - 1), heat, p);
-    const [seen, off] = [look([]), silence.checked && look(silent())];
+    const [block, head, , find, nothing] = HEADS[heads.selectedIndex];
+    const isRead = (one) => one === model.silent[at - 1]; // so it was read, and its logits are kept
+    const look = (one) =>
+      nextTokens(isRead(one) ? logits[at - 1] : model.without(one, at - 1), heat, p);
+    const [seen, off] = [look(none), silence.checked && look(silent())];
     const names = ids.slice(0, at + 1).map((id) => vocabulary.name(id));
     const [after, came] = names.splice(at - 1, 2, names[at - 1]);
     whole.caption.textContent = `The next token, after “${after}”`;
@@ -358,7 +361,7 @@ function desk(stage, model, vocabulary, text, sample) {
     const sum = two(sought.reduce((sum, n) => sum + weights[n], 0));
     const name = sought.map((n) => names[n]).join("");
     const does = sought.includes(most) ? "does" : "does not";
-    const found = sought.length ? `Here it ${does}: ${sum} of its weight is on “${name}”` : none;
+    const found = sought.length ? `Here it ${does}: ${sum} of its weight is on “${name}”` : nothing;
     const other = name === names[most] ? "another " : "";
     const instead = `; its highest weight, ${two(weights[most])}, is on ${other}“${names[most]}”`;
     const gone = model.silent[at - 1][2];
