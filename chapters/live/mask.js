@@ -4,24 +4,32 @@ function mask(stage, { tokens, x, length }) {
   const [padding, causal] = [validLengthMask(length, T), causalMask(T, T)];
   const every = mapMask(causal, () => true);
   const masks = {
-    none: [null, "every query may read every key, padding too"],
-    padding: [mapMask(every, (_, t, s) => padding[s]), "no query may read [PAD]"],
-    causal: [causal, "a query may read itself and what is before it"],
-    both: [mapMask(causal, (one, t, s) => one && padding[s]), "a query may read the words so far"],
+    none: null,
+    padding: mapMask(every, (_, t, s) => padding[s]),
+    causal,
+    both: mapMask(causal, (one, t, s) => one && padding[s]),
   };
-  // What is written says who may be read; its reader may take it for the opposite.
-  let [written, row] = [masks.padding[0], 0];
-  const reader = make("select", { onchange: update });
-  for (const name of ["F.scaled_dot_product_attention", "nn.MultiheadAttention"])
-    reader.append(make("option", {}, name));
-  const controls = make("div", { className: "buttons" });
-  controls.append(make("span", { textContent: "Mask" }));
-  const buttons = Object.entries(masks).map(([textContent, [mask]]) => {
-    const onclick = () => update((written = mask));
-    controls.append(make("button", { type: "button", textContent, onclick }));
-    return controls.lastChild;
+  // To the layer True is "blocked", so it has to be given the opposite, ~mask.
+  const readers = [
+    ["F.scaled_dot_product_attention", "mask", "may be read", "Read as you set it."],
+    ["nn.MultiheadAttention", "mask", "blocked", "Read the other way round. Try ~mask."],
+    ["nn.MultiheadAttention", "~mask", "blocked", "~ swaps True and False: read as you set it."],
+  ];
+  let [written, row, reader] = [null, 0, 0];
+  const [above, below] = ["Mask", ""].map((says) => make("div", { className: "buttons" }, says));
+  const choice = (line, textContent, chosen) => {
+    const button = make("button", { type: "button", textContent, onclick: () => update(chosen()) });
+    line.append(button);
+    return button;
+  };
+  const ofMasks = Object.entries(masks).map(([name, one]) =>
+    choice(above, name, () => (written = one)),
+  );
+  const ofReaders = readers.map(([name, given], i) => {
+    if (name !== readers[i - 1]?.[0]) below.append(`${name} gets`);
+    const button = choice(below, given, () => (reader = i));
+    return set(button, { "aria-label": `${name}(${given})` });
   });
-  controls.append(make("label", {}, make("span", { textContent: "Read by" }), reader));
 
   const { whole, body } = table("", ["query", ...tokens]);
   const corner = Object.assign(whole.rows[0].cells[0], { rowSpan: 2 });
@@ -50,69 +58,77 @@ function mask(stage, { tokens, x, length }) {
     lines[t].append(make("td", {}, cell));
     return cell;
   });
-  const kinds = [
+  const legend = [
     ["allowed", "0.4", "read: the bluer, the more weight"],
     ["", "–", "blocked: no weight"],
-    ["allowed leak", "! 0.4", "a leak: False, but read"],
-    ["shut", "! –", "wrongly shut: True, but blocked"],
-    ["", "0/0", "no key left for this query"],
+    ["allowed wrong", "! 0.4", "read, but you blocked it"],
+    ["wrong", "! –", "blocked, but you let it be read"],
+    ["", "0/0", "no key is left for this query"],
   ].map(([kind, textContent, says]) =>
     make("div", {}, make("b", { className: `swatch ${kind}`, textContent }), says),
   );
-  const legend = make("div", {}, "Tap a cell to change it, a row to see its sum.", ...kinds);
-  const [ofMask, ofRow] = [make("p"), make("p")];
-  const told = set(make("div", {}, ofMask, ofRow), { role: "status" });
-  stage.append(controls, make("div", {}, whole), make("div", {}, legend, told));
+  const [title, ofMask, ofRow] = [make("b"), make("p"), make("p")];
+  const bars = [0, 1].map(() => tokens.map(() => make("span")));
+  const shown = ["Without a mask", "With this mask"].map((says, i) =>
+    make("div", {}, says, make("div", { className: "shares" }, ...bars[i])),
+  );
+  shown.forEach((bar) => set(bar, { "aria-hidden": true })); // the sentence has its numbers
+  const told = set(make("div", {}, ofRow, ofMask), { role: "status" });
+  const sum = make("div", {}, title, ...shown, told, ...legend);
+  stage.append(above, below, make("div", {}, whole), sum);
 
   function update() {
     const meant = written ?? every;
-    const turns = written && reader.selectedIndex; // to the layer True is "blocked"
-    const read = turns ? blockedToAllowed(written) : meant;
-    const [weights, before] = [read, null].map(
+    const [name, given, isTrue, isRead] = readers[reader];
+    const [read, handed] = [reader === 1, reader === 2].map((turned) =>
+      turned && written ? blockedToAllowed(meant) : meant,
+    );
+    const [before, weights] = [null, read].map(
       (mask) => scaledDotProductAttention(rows, rows, rows, mask).weights,
     );
     mapMask(read, (one, t, s) => {
-      const [may, share] = [meant[t][s], weights.row(t)[s]];
-      const word = !written ? "no mask" : may ? "True" : "False";
-      const wrong = one === may ? "" : one ? "a leak" : "wrongly shut"; // classes, and a label
-      const shown = one ? two(share) : read[t].some(Boolean) ? "–" : "0/0";
-      const cell = Object.assign(cells[t][s], { className: `${one ? "allowed" : ""} ${wrong}` });
-      cell.replaceChildren(make("span", { textContent: written && word }), wrong && "! ", shown);
+      const share = weights.row(t)[s];
+      const word = !written ? "no mask" : handed[t][s] ? "True" : "False";
+      const wrong = one === meant[t][s] ? "" : "! ";
+      const number = one ? two(share) : read[t].some(Boolean) ? "–" : "0/0";
+      const className = `${one ? "allowed" : ""} ${wrong && "wrong"}`;
+      const cell = Object.assign(cells[t][s], { className });
+      cell.replaceChildren(make("span", { textContent: written && word }), wrong, number);
       cell.style.setProperty("--share", share ** 0.7); // small ones are told apart
       const pair = `query ${tokens[t]} ${t}, key ${tokens[s]} ${s}`;
-      set(cell, { "aria-label": `${pair}: ${word}, weight ${shown}${wrong && ", "}${wrong}` });
+      const against = wrong && `, ${one ? "read" : "blocked"} against your mask`;
+      set(cell, { "aria-label": `${pair}: ${word}, weight ${number}${against}` });
     });
     lines.forEach((line, t) => (line.className = t === row ? "chosen" : ""));
-    const [all, isIt] = [Object.values(masks), ([mask]) => String(mask) === String(written)];
-    all.forEach((one, i) => set(buttons[i], { "aria-pressed": isIt(one) }));
-    const rule = all.find(isIt)?.[1] ?? "your own";
-    const [leaks, shut] = [".leak", ".shut"].map((kind) => body.querySelectorAll(kind).length);
-    const empty = read.filter((one) => !one.some(Boolean)).length;
-    kinds[4].hidden = !empty;
+    Object.values(masks).forEach((one, i) =>
+      set(ofMasks[i], { "aria-pressed": String(one) === String(written) }),
+    );
+    ofReaders.forEach((button, i) => set(button, { "aria-pressed": i === reader }));
     const [first, second] = written
-      ? ["Written as True = may attend,", `read as True = ${turns ? "blocked" : "may attend"}`]
-      : ["None: there is no mask,", "and no True that can be misread"];
+      ? [`Given: ${given}`, `True = ${isTrue}`]
+      : ["No mask is given.", "Tap a cell to block its key."];
     whole.caption.replaceChildren(first, make("br"), second);
-    const counts = `Leaks: ${leaks}. Wrongly shut: ${shut}. ${reader.value} needs ~mask.`;
-    ofMask.textContent = `Mask: ${rule}. `;
-    ofMask.append(turns ? counts : written ? "It is read as it was written." : "");
-    if (empty) ofMask.append(` Queries with no key left (0/0): ${empty}.`);
+    ofMask.textContent = written ? isRead : "";
 
+    title.textContent = `Query “${tokens[row]}” (or tap another row)`;
+    [before, weights].forEach((all, i) =>
+      bars[i].forEach((part, s) => {
+        const share = all.row(row)[s];
+        part.style.flexGrow = share;
+        part.className = read[row][s] ? "" : "out";
+        part.replaceChildren(...(share < 0.1 ? [] : [tokens[s], make("br"), two(share)]));
+      }),
+    );
     const reads = [...tokens.keys()].filter((s) => read[row][s]);
-    const left = reads.reduce((sum, s) => sum + before.row(row)[s], 0);
-    const isWhole = reads.length === T;
-    const shares = reads.map((s) => {
-      const part = isWhole ? "" : `${before.row(row)[s].toFixed(3)} / ${left.toFixed(3)} ≈ `;
-      return `“${tokens[s]}” ${part}${two(weights.row(row)[s])}`;
-    });
-    const padded = weights.row(row).slice(length).reduce((sum, share) => sum + share, 0);
-    const tells = !reads.length
-      ? `no key is left, and the softmax is 0/0. ${reader.value} gives ${turns ? "nan" : "zeros"}`
-      : isWhole
-        ? `every key is read: ${shares.join(", ")}. Padding has ≈ ${two(padded)} in all`
-        : `under “none” the keys it reads have ${left.toFixed(3)} of its weight. ` +
-          `Divided by that, they make 1: ${shares.join(", ")}`;
-    ofRow.textContent = `Query “${tokens[row]}”: ${tells}.`;
+    const left = reads.reduce((sum, s) => sum + before.row(row)[s], 0).toFixed(3);
+    const shares = reads.map(
+      (s) => `“${tokens[s]}” ${before.row(row)[s].toFixed(3)} / ${left} ≈ ${two(weights.row(row)[s])}`,
+    );
+    ofRow.textContent = !reads.length
+      ? `No key is left, and the softmax is 0/0: ${name} gives ${reader ? "NaN" : "zeros"}.`
+      : reads.length === T
+        ? "No key is blocked: both bars are the same."
+        : `What is read had ${left} of the weight, and now has all of it: ${shares.join(", ")}.`;
   }
   update();
 }

@@ -17,18 +17,18 @@ OWN = ("mask.js", "mask.css")
 def live_mask(caption: str, tokens: Sequence[str], x: Tensor, length: int) -> LiveFigure:
     """Make it of T tokens and x (T, D), all of q, k and v; padding begins at ``length``."""
     T, D = x.shape
-    places = torch.arange(T)
-    allowed = (places < length).expand(T, T)  # (T, S)
-    scores = (x @ x.T * D**-0.5).masked_fill(~allowed, -torch.inf)
-    weights = scores.softmax(dim=-1).nan_to_num()  # (T, S)
+    blocked = (torch.arange(T) >= length).expand(T, T)  # (T, S)
+    scores = x @ x.T * D**-0.5
+    weights = scores.masked_fill(blocked, -torch.inf).softmax(dim=-1)  # (T, S)
+    shown = {"without a mask": scores.softmax(dim=-1), "padding blocked": weights}
     figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.9))
-    heat_map(panels[0], 0.4 * allowed.double(), tokens, tokens, texts=allowed.numpy().astype(str))
-    heat_map(panels[1], weights, tokens, tokens)
-    for axes, title in zip(panels, ("the mask, True = may attend", "its weights"), strict=True):
+    for axes, (title, shares) in zip(panels, shown.items(), strict=True):
+        heat_map(axes, shares, tokens, tokens)
         axes.set(title=title, xlabel="key", ylabel="query")
         axes.tick_params(axis="x", rotation=90)
     rows = zip(tokens, weights.tolist(), strict=True)
     told = "; ".join(f"{token}: {', '.join(f'{w:.2f}' for w in row)}" for token, row in rows)
-    alt = f"A padding mask for a text of {length} of {T} tokens, and its weights. {told}."
+    alt = f"""Who reads whom in a text of {length} of {T} tokens, without a mask and with padding
+        blocked, when the rest takes over its weight. Then the weights are {told}."""
     given = {"tokens": list(tokens), "x": x.tolist(), "length": length}
     return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))

@@ -2,7 +2,6 @@
 
 import itertools
 import re
-from functools import partial
 
 import pytest
 import torch
@@ -27,7 +26,8 @@ MASKS = {
     "both": (PLACES < LENGTH) & (PLACES[:, None] >= PLACES),
 }
 TIPS = r"all => all.map(e => /L(\S+) ([^l]+)/.exec(e.getAttribute('d'))).map(d => [+d[1], -d[2]])"
-READERS = {"F.scaled_dot_product_attention": "may attend", "nn.MultiheadAttention": "blocked"}
+READERS = {"F.scaled_dot_product_attention(mask)": "may be read"}
+READERS |= dict.fromkeys(["nn.MultiheadAttention(mask)", "nn.MultiheadAttention(~mask)"], "blocked")
 
 
 @pytest.fixture(scope="module")
@@ -129,43 +129,48 @@ def test_a_query_is_dragged_by_mouse_and_finger_and_stays_on_the_plane(open_file
     assert page.evaluate("scrollY") == before
 
 
-def assert_masks(page, read, written):
-    """The cells have what was written and these weights; what is against it is marked."""
+def assert_masks(page, read, meant, given):
+    """The cells have what is given and these weights; what is against what is meant is marked."""
     cells = [text.split("\n") for text in page.locator(".mask td button").all_inner_texts()]
-    assert torch.tensor([cell[0] != "False" for cell in cells]).view(5, 5).equal(written)
+    assert torch.tensor([cell[0] != "False" for cell in cells]).view(5, 5).equal(given)
     wrong = torch.tensor(["!" in shown for *_, shown in cells]).view(5, 5)
-    assert wrong.equal(read != written)
+    assert wrong.equal(read != meant)
     weights = [float(shown.strip("! –").replace("0/0", "") or 0) for *_, shown in cells]
     scores = (X @ X.T * 2**-0.5).masked_fill(~read, -torch.inf)
-    expected = scores.softmax(dim=-1).nan_to_num().flatten()  # a row without keys has none
-    torch.testing.assert_close(torch.tensor(weights), expected, atol=0.0051, rtol=0)
-    empty = (~read).all(dim=1).sum().item()
-    counts = f"Leaks: {(wrong & read).sum()}. Wrongly shut: {(wrong & ~read).sum()}."
-    assert (counts in told(page, "mask")) == bool(wrong.any())
-    assert (f"(0/0): {empty}." in told(page, "mask")) == (empty > 0)
+    expected = scores.softmax(dim=-1).nan_to_num()  # a row without keys has none
+    torch.testing.assert_close(torch.tensor(weights), expected.flatten(), atol=0.0051, rtol=0)
+    parts = page.locator(".mask .shares >> nth=1").locator("span")
+    shares = parts.evaluate_all("all => all.map(e => +e.style.flexGrow)")
+    assert shares == pytest.approx(expected[0].tolist(), abs=1e-5)
+    assert ("other way round" in told(page, "mask")) == bool(wrong.any())
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["mask first", "reader first"])
 def test_a_mask_and_its_reader_are_chosen_in_either_order(open_file, file, order):
     page = open_file(file, 390)
-    button, reader = page.locator(".mask .buttons button"), page.get_by_label("Read by")
-    for (name, mask), who in itertools.product(MASKS.items(), READERS):
-        choose = button.get_by_text(name, exact=True).tap, partial(reader.select_option, who)
-        for choice in choose[::order]:
-            choice()
-        assert_masks(page, ~mask if who[0] == "n" and name != "none" else mask, mask)
-        assert page.locator(".mask [aria-pressed=true]").all_inner_texts() == [name]
-        read_as = f"read as True = {READERS[who]}" in page.locator(".mask caption").inner_text()
-        assert read_as == (name != "none")
+    button = page.locator(".mask .buttons button")
+    for (name, mask), (who, means) in itertools.product(MASKS.items(), READERS.items()):
+        choices = button.get_by_text(name, exact=True), page.get_by_label(who, exact=True)
+        for choice in choices[::order]:
+            choice.tap()
+        turned, swapped = (name != "none" and end in who for end in ("headAttention(mask", "~"))
+        assert_masks(page, ~mask if turned else mask, mask, ~mask if swapped else mask)
+        assert page.locator(".mask [aria-pressed=true]").all_inner_texts()[0] == name
+        assert page.get_by_label(who, exact=True).get_attribute("aria-pressed") == "true"
+        means_it = f"True = {means}" in page.locator(".mask caption").inner_text()
+        assert means_it == (name != "none")
 
 
 def test_a_mask_of_ones_own(open_file, file):
-    page = open_file(file, 390)  # at first it tells of the query that the prose asks about
+    page = open_file(file, 390)
+    assert "0.40" not in told(page, "mask")  # the prose asks for it
+    page.get_by_text("padding", exact=True).tap()
     assert "“can” 0.223 / 0.555 ≈ 0.40" in told(page, "mask")
-    page.locator(".mask td button").nth(6).tap()
-    own = MASKS["padding"] & ~torch.diag(PLACES == 1)
-    assert_masks(page, own, own)
-    assert "Mask: your own." in told(page, "mask")
+    page.locator(".mask td button").nth(1).tap()
+    own = MASKS["padding"].clone()
+    own[0, 1] = False
+    assert_masks(page, own, own, own)
+    assert page.locator(".mask [aria-pressed=true]").all_inner_texts() == ["mask"]
 
 
 def test_added_places_change_lengths_and_angle_turned_ones_do_not(page):
