@@ -28,37 +28,42 @@ function turn(stage, { query, key, first, last, begins }) {
   const by = (n) => (n ? `${Math.abs(n)} ${n < 0 ? "before" : "after"} query` : "at the query");
   const far = { ...at, min: -first, max: first, value: begins, say: by };
   apart = slider(stage, "key stands", far, () => update("apart"));
-  stage.append(named({ q: "query", k: "key", w: "without place", hand: "hand" }));
+  stage.append(named({ q: "query", k: "key", w: "word, without place" }));
 
-  // Pictures of 2.6 by 2.6 units, from this place to the left and above of where all arrows begin.
+  // Pictures of 3 by 3 units, from this place to the left and above of where all arrows begin.
   const pair = make("div", { className: "pair" });
+  const middle = [0, 1].map((i) => (query[i] + key[i]) / 4); // of a clock and of what it reaches
   const cards = [
-    ["added", "Added: grey + hand", [(query[0] + key[0]) / 2 - 1.3, -2.3]],
-    ["turned", "RoPE: grey, turned", [-1.3, -1.3]],
+    ["added", "Added: place (thin) + word (grey)", [middle[0] - 1.5, -middle[1] - 1.5]],
+    ["turned", "RoPE: word (grey), turned by its place", [-1.5, -1.5]],
   ].map(([name, title, corner]) => {
     const card = make("div", {}, make("b", { textContent: title }));
-    const label = `${name}: the arrows of query and key; the table below has their numbers`;
-    const viewBox = [...corner, 2.6, 2.6].join(" ");
+    const [adds, viewBox] = [name === "added", [...corner, 3, 3].join(" ")];
+    const label = `${name}: the arrows of query and key; the text below has their numbers`;
     const picture = draw(card, "svg", { viewBox, role: "img", "aria-label": label });
-    words.forEach(([x, y]) => {
-      const round = name === "added" ? { cx: x, cy: -y, r: 1 } : { r: Math.hypot(x, y) };
-      draw(picture, "circle", { ...round, class: "w", "stroke-opacity": 0.4 });
-    });
+    words.forEach((word) => draw(picture, "circle", { r: adds ? 1 : Math.hypot(...word) }));
     const angle = draw(picture, "path", { class: "angle" });
-    words.forEach((x) => draw(picture, "path", { class: "w", d: arrow([0, 0], x) }));
-    const [hands, arrows] = ["hand ", ""].map((thin) =>
-      ["q", "k"].map((who) => draw(picture, "path", { class: thin + who })),
+    const [greys, hands, arrows] = ["w ", "hand ", ""].map((kind) =>
+      ["q", "k"].map((who) => draw(picture, "path", { class: kind + (kind === "w " ? "" : who) })),
     );
-    const rows = make("tbody");
-    const cells = ["query’s length", "× key’s length", "", "≈ score"].map((textContent) => {
-      const head = make("th", { scope: "row", textContent });
-      const cell = make("td");
-      rows.append(make("tr", {}, head, cell));
-      return { head, cell };
+    const grips = words.map((word, who) => {
+      const grip = draw(picture, "circle", { r: 0.3, class: "grip" });
+      // The place turns to where the arrow is drawn to: the nearest at which it points there.
+      drag(picture, grip, ({ x, y }) => {
+        const way = adds ? -10 : 10; // the clock's hand turns clockwise; places a radian
+        const [from, to] = [both(name, where.value, apart.value)[who], [x, -y]].map(
+          ([right, up]) => Math.atan2(up - adds * word[1], right - adds * word[0]),
+        );
+        const steps = Math.round(way * Math.atan2(Math.sin(to - from), Math.cos(to - from)));
+        (who ? apart : where).value += steps;
+        if (steps) update(who ? "apart" : "both");
+      });
+      return grip;
     });
-    card.append(set(make("table", {}, rows), { "aria-label": name }));
+    const product = make("p");
     pair.append(card);
-    return { name, angle, hands, arrows, cells };
+    card.append(product);
+    return { name, adds, angle, greys, hands, arrows, grips, product };
   });
 
   function arrow([x, y], [right, up]) {
@@ -89,42 +94,47 @@ function turn(stage, { query, key, first, last, begins }) {
     line: draw(chart, "polyline", { class: `curve ${name}` }),
     dot: draw(chart, "circle", { r: 7 - 3 * i, class: `curve ${name}` }), // one in the other
   }));
-  const told = set(make("p"), { role: "status", class: "told" });
+  const told = set(make("p"), { role: "status" });
   stage.append(pair, foot, make("div", {}, told));
 
-  let seen = []; // the first and the last place where the query has been
+  let seen = []; // the first and the last place where the query has been with the key so far away
   function update(moved) {
     const [t, n] = [where.value, apart.value];
     where.value = t; // it tells the key's place, too
-    const [from, to] = (seen = [Math.min(t, ...seen), Math.max(t, ...seen)]);
-    const spans = cards.map(({ name, angle, hands, arrows, cells }, i) => {
+    const before = moved === "apart" ? [] : seen;
+    const [from, to] = (seen = [Math.min(t, ...before), Math.max(t, ...before)]);
+    const spans = cards.map((card, i) => {
+      const { name, adds, angle, greys, hands, arrows, grips, product } = card;
       const tips = both(name, t, n);
       tips.forEach((tip, who) => {
+        const hand = tip.map((number, j) => (adds ? number - words[who][j] : 0));
+        set(greys[who], { d: arrow(hand, words[who]) });
+        if (adds) set(hands[who], { d: arrow([0, 0], hand) });
         set(arrows[who], { d: arrow([0, 0], tip) });
-        const hand = tip.map((number, j) => number - words[who][j]);
-        if (name === "added") set(hands[who], { d: arrow(words[who], hand) });
+        set(grips[who], { cx: tip[0], cy: -tip[1] });
       });
       const lengths = tips.map((tip) => Math.hypot(...tip));
       const [[a, b], [c, d]] = tips.map((tip, who) => tip.map((x) => (0.4 * x) / lengths[who]));
       const between = Math.atan2(b * c - a * d, a * c + b * d); // clockwise
       set(angle, { d: `M0 0L${a} ${-b}A.4 .4 0 0 ${Number(between > 0)} ${c} ${-d}Z` });
-      cells[2].head.textContent = `× cosine of ${Math.round((Math.abs(between) * 180) / Math.PI)}°`;
-      [...lengths, Math.cos(between), dot(...tips)].forEach((number, row) => {
-        cells[row].cell.textContent = short(number);
-      });
+      const degrees = Math.round((Math.abs(between) * 180) / Math.PI);
+      const score = make("b", { textContent: `≈ score ${short(dot(...tips))}` });
+      const factors = `lengths ${lengths.map(short).join(" × ")}\n× cosine of ${degrees}°\n`;
+      product.replaceChildren(factors, score);
       const along = scores(name, n).slice(from - first, to - first + 1);
       const points = along.map((s, place) => `${across(from + place)},${up(s)}`);
       set(curves[i].line, { points: points.join(" ") });
       set(curves[i].dot, { cx: across(t), cy: up(along[t - from]) });
-      return `${short(Math.min(...along))} to ${short(Math.max(...along))}`;
+      return [Math.min(...along), Math.max(...along)].map(short);
     });
-    const range = `Scores drawn: added ${spans.join(", RoPE ")}.`;
-    const change = n ? "all of them change" : "both lengths change"; // the angle is 0° there
-    const why = `RoPE turns both arrows alike: lengths and angle stay. Added, ${change}.`;
+    const [[least, most], [same]] = spans;
+    const ran = `added, the score ran from ${least} to ${most}; with RoPE it stayed ${same}.`;
+    const why =
+      "RoPE turns both arrows alike, so lengths and angle stay. Added, places turn and words do not.";
     told.textContent = {
-      begin: "Move both. Which score stays?",
-      both: `${range} ${2 * (to - from) < last - first ? "What stays in the tables?" : why}`,
-      apart: to > from ? range : "Move both. Which score stays?",
+      begin: "Move both, by slider or by the blue arrows. Which of the two scores stays?",
+      both: `Same distance, query at ${from} to ${to}: ${ran} ${to - from > 9 ? why : ""}`,
+      apart: `Another distance: ${same} with RoPE. Move both: does it stay?`,
     }[moved];
   }
   update("begin");

@@ -145,20 +145,17 @@ def assert_masks(page, read, meant, given):
     assert ("other way round" in told(page, "mask")) == bool(wrong.any())
 
 
-@pytest.mark.parametrize("order", [1, -1], ids=["mask first", "reader first"])
-def test_a_mask_and_its_reader_are_chosen_in_either_order(open_file, file, order):
+def test_a_mask_means_the_opposite_to_the_layer_and_its_opposite_cures_it(open_file, file):
     page = open_file(file, 390)
-    button = page.locator(".mask .buttons button")
     for (name, mask), (who, means) in itertools.product(MASKS.items(), READERS.items()):
-        choices = button.get_by_text(name, exact=True), page.get_by_label(who, exact=True)
-        for choice in choices[::order]:
-            choice.tap()
+        page.locator(".mask .buttons button").get_by_text(name, exact=True).tap()
+        page.get_by_label(who, exact=True).tap()
         turned, swapped = (name != "none" and end in who for end in ("headAttention(mask", "~"))
         assert_masks(page, ~mask if turned else mask, mask, ~mask if swapped else mask)
-        assert page.locator(".mask [aria-pressed=true]").all_inner_texts()[0] == name
-        assert page.get_by_label(who, exact=True).get_attribute("aria-pressed") == "true"
-        means_it = f"True = {means}" in page.locator(".mask caption").inner_text()
-        assert means_it == (name != "none")
+        pressed = page.locator(".mask [aria-pressed=true]").all_inner_texts()
+        assert pressed == [name, who.split("(")[1].strip(")")]
+        caption = page.locator(".mask caption").inner_text()
+        assert (f"True = {means}" in caption) == (name != "none")
 
 
 def test_a_mask_of_ones_own(open_file, file):
@@ -186,9 +183,24 @@ def test_added_places_change_lengths_and_angle_turned_ones_do_not(page):
         tips = page.locator(".turn .pair path:is(.q, .k):not(.hand)").evaluate_all(TIPS)
         torch.testing.assert_close(torch.tensor(tips), pairs.flatten(0, 1), atol=1e-5, rtol=0)
         lengths, scores = pairs.norm(dim=-1), pairs.prod(dim=1).sum(dim=-1, keepdim=True)
-        cells = torch.cat([lengths, scores / lengths.prod(dim=1, keepdim=True), scores], dim=1)
-        shown = [float(t.replace("−", "-")) for t in page.locator(".turn td").all_inner_texts()]
-        torch.testing.assert_close(torch.tensor(shown), cells.flatten(), atol=0.0051, rtol=0)
+        angles = (scores / lengths.prod(dim=1, keepdim=True)).acos().rad2deg().round()
+        said = page.locator(".turn .pair p").all_inner_texts()
+        shown = [[float(x) for x in re.findall(r"-?[\d.]+", t.replace("−", "-"))] for t in said]
+        expected = torch.cat([lengths, angles, scores], dim=1)
+        torch.testing.assert_close(torch.tensor(shown), expected, atol=0.0051, rtol=0)
     heights = "all => all.map(e => new Set([...e.points].map(p => Math.round(p.y))).size)"
     drawn = page.locator(".turn polyline").evaluate_all(heights)
     assert drawn[0] > drawn[1] == 1
+
+
+@pytest.mark.parametrize("way", [0, 2], ids=["added", "turned"])
+def test_arrows_are_dragged_to_other_places(page, way):
+    both, grips = slider(page, "turn", "both"), page.locator(".turn .grip")
+    slider(page, "turn", "key stands").fill("5")  # else one lies on the other
+    for who, places in enumerate(["query 44, key 49", "query 40, key 49"]):
+        both.fill("44")
+        there = middle(grips.nth(way + who))
+        both.fill("40")
+        drag(page, middle(grips.nth(way + who)), there)
+        assert places in page.locator(".turn label").first.inner_text()
+        assert told(page, "turn").startswith(["Same distance", "Another distance"][who])
