@@ -22,8 +22,8 @@ function mask(stage, { tokens, x, length }) {
     line.append(button);
     return button;
   };
-  const ofMasks = Object.entries(masks).map(([name, one]) =>
-    choice(above, name, () => (written = one)),
+  const ofMasks = Object.keys(masks).map((name) =>
+    choice(above, name, () => (written = masks[name])),
   );
   const ofReaders = readers.map(([name, given], i) => {
     if (name !== readers[i - 1]?.[0]) below.append(`${name} gets`);
@@ -68,13 +68,12 @@ function mask(stage, { tokens, x, length }) {
     make("div", {}, make("b", { className: `swatch ${kind}`, textContent }), says),
   );
   const [title, ofMask, ofRow] = [make("b"), make("p"), make("p")];
-  const bars = [0, 1].map(() => tokens.map(() => make("span")));
-  const shown = ["Without a mask", "With this mask"].map((says, i) =>
-    make("div", {}, says, make("div", { className: "shares" }, ...bars[i])),
-  );
-  shown.forEach((bar) => set(bar, { "aria-hidden": true })); // the sentence has its numbers
-  const told = set(make("div", {}, ofRow, ofMask), { role: "status" });
-  const sum = make("div", {}, title, ...shown, told, ...legend);
+  const told = set(make("div", {}, ofRow, ofMask), { role: "status" }); // and the bars' numbers
+  const bars = ["Without a mask", "With this mask"].map((says) => {
+    const bar = make("div", { className: "shares" }, ...tokens.map(() => make("span")));
+    return set(make("div", {}, says, bar), { "aria-hidden": true });
+  });
+  const sum = make("div", {}, title, ...bars, told, ...legend);
   stage.append(above, below, make("div", {}, whole), sum);
 
   function update() {
@@ -88,35 +87,33 @@ function mask(stage, { tokens, x, length }) {
     );
     mapMask(read, (one, t, s) => {
       const share = weights.row(t)[s];
-      const word = !written ? "no mask" : handed[t][s] ? "True" : "False";
+      const word = !written ? "" : handed[t][s] ? "True" : "False";
       const wrong = one === meant[t][s] ? "" : "! ";
       const number = one ? two(share) : read[t].some(Boolean) ? "–" : "0/0";
       const className = `${one ? "allowed" : ""} ${wrong && "wrong"}`;
       const cell = Object.assign(cells[t][s], { className });
-      cell.replaceChildren(make("span", { textContent: written && word }), wrong, number);
+      cell.replaceChildren(make("span", { textContent: word }), wrong, number);
       cell.style.setProperty("--share", share ** 0.7); // small ones are told apart
+      const against = wrong && `${one ? "read" : "blocked"} against your mask, `;
       const pair = `query ${tokens[t]} ${t}, key ${tokens[s]} ${s}`;
-      const against = wrong && `, ${one ? "read" : "blocked"} against your mask`;
-      set(cell, { "aria-label": `${pair}: ${word}, weight ${number}${against}` });
+      set(cell, { "aria-label": `${pair}: ${word} ${against}weight ${number}` });
     });
     lines.forEach((line, t) => (line.className = t === row ? "chosen" : ""));
     Object.values(masks).forEach((one, i) =>
       set(ofMasks[i], { "aria-pressed": String(one) === String(written) }),
     );
     ofReaders.forEach((button, i) => set(button, { "aria-pressed": i === reader }));
-    const [first, second] = written
-      ? [`Given: ${given}`, `True = ${isTrue}`]
-      : ["No mask is given.", "Tap a cell to block its key."];
-    whole.caption.replaceChildren(first, make("br"), second);
+    whole.caption.textContent = written
+      ? `Given: ${given}\nTrue = ${isTrue}`
+      : "No mask is given.\nTap a cell to block its key.";
     ofMask.textContent = written ? isRead : "";
-
     title.textContent = `Query “${tokens[row]}” (or tap another row)`;
     [before, weights].forEach((all, i) =>
-      bars[i].forEach((part, s) => {
+      bars[i].querySelectorAll("span").forEach((part, s) => {
         const share = all.row(row)[s];
         part.style.flexGrow = share;
         part.className = read[row][s] ? "" : "out";
-        part.replaceChildren(...(share < 0.1 ? [] : [tokens[s], make("br"), two(share)]));
+        part.textContent = share < 0.1 ? "" : `${tokens[s]}\n${two(share)}`;
       }),
     );
     const reads = [...tokens.keys()].filter((s) => read[row][s]);
