@@ -58,22 +58,18 @@ function mask(stage, { tokens, x, length }) {
     lines[t].append(make("td", {}, cell));
     return cell;
   });
-  const legend = [
-    ["allowed", "0.4", "read: the bluer, the more weight"],
-    ["", "–", "blocked: no weight"],
-    ["allowed wrong", "! 0.4", "read, but you blocked it"],
-    ["wrong", "! –", "blocked, but you let it be read"],
-    ["", "0/0", "no key is left for this query"],
-  ].map(([kind, textContent, says]) =>
-    make("div", {}, make("b", { className: `swatch ${kind}`, textContent }), says),
-  );
+  const legend = `blue: read; the bluer, the more weight
+    – blocked: no weight
+    ! and a number: read, but you blocked it
+    ! – blocked, but you let it be read
+    0/0: no key is left for this query`;
   const [title, ofMask, ofRow] = [make("b"), make("p"), make("p")];
   const told = set(make("div", {}, ofRow, ofMask), { role: "status" }); // and the bars' numbers
   const bars = ["Without a mask", "With this mask"].map((says) => {
     const bar = make("div", { className: "shares" }, ...tokens.map(() => make("span")));
     return set(make("div", {}, says, bar), { "aria-hidden": true });
   });
-  const sum = make("div", {}, title, ...bars, told, ...legend);
+  const sum = make("div", {}, title, ...bars, told, make("p", {}, legend));
   stage.append(above, below, make("div", {}, whole), sum);
 
   function update() {

@@ -47,7 +47,7 @@ function turn(stage, { query, key, first, last, begins }) {
       ["q", "k"].map((who) => draw(picture, "path", { class: kind + (kind === "w " ? "" : who) })),
     );
     const grips = words.map((word, who) => {
-      const grip = draw(picture, "circle", { r: 0.3, class: "grip" });
+      const grip = draw(picture, "circle", { r: 0.3, class: "grip angle", opacity: 0 });
       // The place turns to where the arrow is drawn to: the nearest at which it points there.
       drag(picture, grip, ({ x, y }) => {
         const way = adds ? -10 : 10; // the clock's hand turns clockwise; places a radian
