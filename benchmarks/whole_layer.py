@@ -38,12 +38,31 @@ KINDS = {  # of words; the first five are nouns
     "preposition": "on in at to under with near by",
     "adverb": "today here quickly slowly now again",
 }
+LIKE = {  # words of the page that it does not learn, and which it reads them like
+    "man": "father mother mum dad brother sister son daughter baby kid people person children men",
+    "he": "me him us them it who everyone someone nobody",
+    "cat": "puppy kitten dragon unicorn elephant tiger wolf monkey snake frog duck chicken pig "
+    "sheep goat rabbit rat spider bee mice",
+    "apple": "pizza pasta rice egg meat chocolate sandwich coffee tea water wine beer food "
+    "breakfast dinner lunch cookie",
+    "house": "home park city town beach sea forest mountain field road church kitchen room office",
+    "the": "that these those some no two three many all its their one each",
+    "small": "tall short long green yellow black brown dark beautiful bad nice funny angry clever "
+    "stupid rich poor cold hot little huge strong",
+    "chased": "read eat see love hate want need drink drank wrote write play sing sang go went "
+    "make made take gave say said tell told think know buy bought sell sold bite bit lost run "
+    "sleep sit find have has had do did does can will came come got get put",
+    "is": "am are were be",
+    "on": "of for from into over through behind about up down and or but",
+    "again": "tomorrow yesterday tonight soon never always often outside there very so too not",
+}
 NOUNS = list(KINDS)[:5]
 WORDS = [word for words in KINDS.values() for word in words.split()]
 # Of padding, the last, it is 0.
 KIND = torch.tensor([n for n, w in enumerate(KINDS.values()) for _ in w.split()] + [0])
 PRONOUNS = "he she i you we they".split()  # noqa: SIM905
-RESTS = "v vm vN vaN vpN vaaN vpaN cj cjm vNm".split()  # noqa: SIM905
+RESTS = "v vm vN vaN vpN vaaN vpaN cj cjm vNm mv mvN mvaN mvn vn van".split()  # noqa: SIM905
+RESTS += "vnm vnpN vpn vNpN vmpN vpNm mcj cN caN cpN".split()  # noqa: SIM905  # n has no article
 SURE = 0.8  # how much of its weight a head is to put on its word
 
 
@@ -53,10 +72,10 @@ def sentence(draw: random.Random) -> tuple[list[str], list[int]]:
     while not pattern or len(pattern) > PLACES - 1:  # P pronoun, N noun, c copula, j its adjective
         rest = draw.choice(RESTS)
         object_ = re.sub("a*N", lambda found: f"d{found[0]}", rest)  # with its article
-        pattern = draw.choice(("P", "dN", "daN", "daaN")) + object_
-    nouns = [place for place, one in enumerate(pattern) if one in "PN"]
+        pattern = draw.choice(("P", "P", "dN", "daN", "daaN", "n")) + object_
+    nouns = [place for place, one in enumerate(pattern) if one in "PNn"]
     its = [  # the next noun; of verbs, adverbs and what a copula joins, the subject
-        min(n for n in nouns if n >= place) if one in "PNdap" else nouns[0]
+        min(n for n in nouns if n >= place) if one in "PNndap" else nouns[0]
         for place, one in enumerate(pattern)
     ]
     return [draw.choice(choices(one, draw)) for one in pattern], its
@@ -65,7 +84,7 @@ def sentence(draw: random.Random) -> tuple[list[str], list[int]]:
 def choices(one: str, draw: random.Random) -> list[str]:
     """Give the words that can stand for a letter of a pattern."""
     verbs = KINDS["verb"].split()
-    if one == "N":  # all kinds alike often
+    if one in "Nn":  # all kinds alike often
         return [word for word in KINDS[draw.choice(NOUNS)].split() if word not in PRONOUNS]
     named = {"d": "article", "a": "adjective", "j": "adjective", "p": "preposition", "m": "adverb"}
     return {"P": PRONOUNS, "v": verbs[:-2], "c": verbs[-2:]}.get(one) or KINDS[named[one]].split()
@@ -137,8 +156,7 @@ def rounded(model: Reader) -> dict[str, Any]:
         parameter.copy_(parameter.mul(100).round() / 100)
     state = {name: x.flatten() for name, x in model.attention.state_dict().items()}
     weights = {"vectors": model.words.weight, "places": model.places, "state": state}
-    maps = {name: dict(getattr(model, name).named_parameters()) for name in ("before", "noun")}
-    return {"words": KINDS, "hundredths": _hundredths(weights | maps)}
+    return {"words": KINDS, "like": LIKE, "hundredths": _hundredths(weights)}
 
 
 def _hundredths(x: Any) -> Any:

@@ -1,10 +1,9 @@
 // The whole layer: every number in its place, what it is made of, and what becomes of it when
 // something is forgotten.
 //
-// Read from the top: what the layer computes (openLayer), the code beside it (CODE), where a number
-// stands (place), what it is made of (makeOf), and the figure that puts these together (layer). A
-// matrix has a name: X, Wq, Wk, Wv, Q, K, V, then for each head h its q0, k0, v0, D0 (dots), S0
-// (scores, with their root and mask), A0 (weights), M0 (mix), then J (joined), Wo, O. A cell is
+// openLayer computes; CODE is the class beside it; place and makeOf say where a number stands and what
+// it is made of. A matrix has a name: X, Wq, Wk, Wv, Q, K, V, then for each head h its q0, k0, v0, D0
+// (dots), S0 (scores, with root and mask), A0 (weights), M0 (mix), then J (joined), Wo, O. A cell is
 // [name, row, column].
 
 const times = (n, give) => Array.from({ length: n }, (_, k) => give(k));
@@ -66,7 +65,25 @@ function unpack(given) {
   const kinds = Object.keys(given.words);
   const words = kinds.flatMap((kind) => given.words[kind].split(" "));
   const kindOf = kinds.flatMap((kind) => given.words[kind].split(" ").map(() => kind));
-  return { ...given, ...numbers, kinds, words, kindOf, byKind: given.words };
+  const others = Object.entries(given.like).flatMap(([own, all]) =>
+    all.split(" ").map((one) => [one, words.indexOf(own)]),
+  );
+  const like = new Map([...others, ...words.map((word, n) => [word, n])]);
+  return { ...given, ...numbers, kinds, words, kindOf, like };
+}
+
+// The number of the word that a word is read like: itself, one of the list, or a guess.
+function likeness({ kinds, kindOf, like }, typed, t) {
+  const [before, word, after] = [typed[t - 1], typed[t], typed[t + 1]];
+  const isNoun = (one) => kinds.slice(0, 5).includes(kindOf[like.get(one)]);
+  const known = [word, word.replace(/s$/, ""), word.replace(/es$/, "")].find((one) =>
+    like.has(one),
+  );
+  if (known) return like.get(known);
+  if (word.endsWith("ly")) return like.get("slowly");
+  if (/(ed|ing)$/.test(word) || isNoun(before)) return like.get("chased");
+  if (/(ful|ous|less)$/.test(word) || (before && isNoun(after))) return like.get("small");
+  return like.get(before ? "ball" : "man");
 }
 
 // The rows of X: the vector of a word plus the vector of its place.
@@ -96,17 +113,6 @@ function changedWords(given, ids, how) {
   });
 }
 
-// Reads the two answers from each row of the output: the kind of the word before, of its noun.
-const answers = (given, output) =>
-  ["before", "noun"].map((name) => {
-    const { weight, bias } = given[name];
-    const told = linear(output, Matrix.from(weight), bias);
-    return times(output.rows, (t) => {
-      const row = told.row(t);
-      return given.kinds[row.indexOf(Math.max(...row))];
-    });
-  });
-
 // Where number d of row i of head h stands in (T, D), and which head and place a joined number
 // comes from: [head, row, column].
 function cutFrom(h, i, d, { T, D, size, forget }) {
@@ -122,75 +128,55 @@ function joinedFrom(t, c, { T, D, size, forget }) {
 
 // The class of the chapter, line by line: its text, the stages that it makes, and what it is when
 // something is forgotten. A test finds each line in chapter 4, the last five in chapter 2.
-const CODE = [
-  ["def split_heads(self, x):", "split"],
-  ["    B, T, _ = x.shape", ""],
-  ["    x = x.view(B, T, self.num_heads, self.head_dim)", "split", "split", ""],
-  [
-    "    return x.transpose(1, 2)  # (B, H, T, D_head)",
-    "split",
-    "split",
-    "    return x.view(B, self.num_heads, T, self.head_dim)",
-  ],
-  ["def join_heads(self, heads):", "join"],
-  [
-    "    return heads.transpose(1, 2).flatten(2)  # (B, T, D)",
-    "join",
-    "join",
-    "    return heads.reshape(B, T, -1)",
-  ],
-  ["def forward(self, query, key, value, is_causal=False):", "X"],
-  ["    q = self.split_heads(self.q_proj(query))", "Q"],
-  ["    k = self.split_heads(self.k_proj(key))", "K"],
-  ["    v = self.split_heads(self.v_proj(value))", "V"],
-  [
-    "    heads = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal)",
-    "dots root mask softmax mix",
-  ],
-  ["    return self.out_proj(self.join_heads(heads))  # (B, T, D)", "out"],
-  ["# inside F.scaled_dot_product_attention", ""],
-  ["dots = q @ k.transpose(-2, -1)  # (..., T, S)", "dots"],
-  ["scores = dots / math.sqrt(q.shape[-1])", "root", "root", "scores = dots"],
-  ["scores = scores.masked_fill(blocked, -math.inf)", "mask", "mask", ""],
-  ["weights = scores.softmax(dim=-1)", "softmax axis", "axis", "weights = scores.softmax(dim=-2)"],
-  ["return weights @ v", "mix"],
-];
+const CODE = `def split_heads(self, x): | split
+    B, T, _ = x.shape |
+    x = x.view(B, T, self.num_heads, self.head_dim) | split | split |
+    return x.transpose(1, 2)  # (B, H, T, D_head) | split | split |     return x.view(B, self.num_heads, T, self.head_dim)
+def join_heads(self, heads): | join
+    return heads.transpose(1, 2).flatten(2)  # (B, T, D) | join | join |     return heads.reshape(B, T, -1)
+def forward(self, query, key, value, is_causal=False): | X
+    q = self.split_heads(self.q_proj(query)) | Q
+    k = self.split_heads(self.k_proj(key)) | K
+    v = self.split_heads(self.v_proj(value)) | V
+    heads = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal) | dots root mask softmax mix
+    return self.out_proj(self.join_heads(heads))  # (B, T, D) | out
+# inside F.scaled_dot_product_attention |
+dots = q @ k.transpose(-2, -1)  # (..., T, S) | dots
+scores = dots / math.sqrt(q.shape[-1]) | root | root | scores = dots
+scores = scores.masked_fill(blocked, -math.inf) | mask | mask |
+weights = scores.softmax(dim=-1) | softmax axis | axis | weights = scores.softmax(dim=-2)
+return weights @ v | mix`
+  .split("\n")
+  .map((line) => line.split(/ \| ?/));
 // What each stage makes: the first that fits a matrix is its own.
-const MADE = {
-  X: /^X/,
-  Q: /^(Wq|Q)/,
-  K: /^(Wk|K)/,
-  V: /^(Wv|V)/,
-  split: /^[qkv]/,
-  dots: /^D/,
-  root: /^S/,
-  mask: /^S/,
-  softmax: /^A/,
-  axis: /^A/,
-  mix: /^M/,
-  join: /^J/,
-  out: /^(Wo|O)/,
-};
+const MADE = Object.fromEntries(
+  "X:X Q:Wq|Q K:Wk|K V:Wv|V split:[qkv] dots:D root:S mask:S softmax:A axis:A mix:M join:J out:Wo|O"
+    .split(" ")
+    .map((one) => one.split(":"))
+    .map(([stage, names]) => [stage, new RegExp(`^(${names})`)]),
+);
 const COUNT = 10; // the steps of Play
 const TITLES = { D: "q·k", S: "scores", A: "softmax", M: "mix" };
 
 // Where each matrix stands: from left to right on a desk, from top to bottom on a phone. What one or
 // two heads make stands in two lines, so that its cells are large enough to point at.
 // Gives blocks { name, x, y, cw, ch, rows, columns }, texts, lanes of the heads, and the size.
-function place(found, { T, D, H, isCut }, isNarrow) {
+function place(found, { T, D, H, isCut, names }, isNarrow) {
   const [blocks, texts, lanes] = [{}, [], []];
   const lines = H > 2 ? ["qkvDSAM"] : ["qkvD", "SAM"];
   const columns = (line) => [...line].reduce((sum, name) => sum + found[`${name}0`].columns, 0);
   const across = Math.max(...lines.map(columns));
-  const [label, gap, between] = [isCut ? 60 : 46, isNarrow ? 7 : 9, 26];
-  const spare = label + (lines.length > 1 ? 3 : 5) * gap; // of a lane, beside its cells
-  const [width, ch, thin] = isNarrow ? [360, 12, 5] : [900, 13, 6];
+  const longest = (isNarrow ? 7 : 6.2) * Math.max(...names.map((name) => short(name).length));
+  const [label, gap, between] = [longest + 10, isNarrow ? 6 : 9, 28];
+  const inLane = label + (isCut ? 16 : 0);
+  const spare = inLane + (lines.length > 1 ? 3 : 5) * gap; // of a lane, beside its cells
+  const [width, ch, thin] = isNarrow ? [360, 16, 5] : [900, 14, 6];
   const laneCell = isNarrow
-    ? Math.min(14, (width - spare - 8) / across)
-    : Math.min(14, (width - label - spare - 112 - 3 * between) / (3 * D + across));
-  const cw = isNarrow ? 12 : laneCell;
+    ? Math.min(16, (width - spare - 8) / across)
+    : Math.min(14, (width - 2 * label - spare - 40 - 3 * between) / (3 * D + across));
+  const cw = isNarrow ? 13.5 : laneCell;
   const third = 24 + D * thin + T * ch; // Q, K or V with its weights
-  const laneLine = H > 2 && !isNarrow ? clamp(((3 * third - 8) / H - 28) / T, 7, 14) : 13;
+  const laneLine = H > 2 && !isNarrow ? clamp(((3 * third - 8) / H - 28) / T, 7, 14) : ch;
   const tall = lines.length * (T * laneLine + 20) + 8;
 
   const put = (name, x, y, cw, ch, text = "", wide = 0) => {
@@ -211,7 +197,7 @@ function place(found, { T, D, H, isCut }, isNarrow) {
     for (let h = 0; h < H; h++, y += tall) {
       lanes.push({ x, y, w: w + 8, h: tall - 8, head: h });
       lines.forEach((line, n) => {
-        let at = x + (n ? w - columns(line) * laneCell - 2 * gap : label); // the mix to the right
+        let at = x + (n ? w - columns(line) * laneCell - 2 * gap : inLane); // the mix to the right
         const top = y + 17 + n * (T * laneLine + 18);
         for (const name of line) {
           const text = n || !h ? { k: "q, k, v", ...TITLES }[name] : "";
@@ -223,17 +209,22 @@ function place(found, { T, D, H, isCut }, isNarrow) {
     }
     return w + 8;
   };
-  const reached = "word (column) reaches output (row)";
+  const reached = "a change of ↓ reaches the output of →";
+  const reach = (x, y, right) => {
+    put("R", x, y, 14, ch, reached);
+    Object.assign(texts.at(-1), { x: right, y: y - longest - 14, "text-anchor": "end" });
+  };
   if (isNarrow) {
-    put("X", 52, 20, cw, ch, "X");
-    put("R", 206, 20, 12, ch, reached); // in sight of the switches
-    const top = 56 + T * ch;
-    [..."qkv"].forEach((name, n) => project(name, 8 + n * 124, top));
+    const first = longest + 28;
+    put("X", label, first, cw, ch, "X");
+    reach(width - label - 14 * T, first, width); // in sight of the switches
+    const top = first + T * ch + 36;
+    [..."qkv"].forEach((name, n) => project(name, 4 + n * 122, top));
     attend(0, top + third + 20);
     const y = top + third + H * tall + 44;
-    put("J", 8, y + D * thin + 4, cw, ch, "joined");
-    project("o", 128, y);
-    return { blocks, texts, lanes, width, height: y + third + 8 };
+    put("J", label, y + D * thin + 4, cw, ch, "joined");
+    project("o", width - D * cw - 4, y);
+    return { blocks, texts, lanes, longest, width, height: y + third + 8 };
   }
   const height = 34 + Math.max(3 * third, H * tall);
   const [middle, first] = [height / 2 + 9, height / 2 + 23 - 1.5 * third];
@@ -241,12 +232,14 @@ function place(found, { T, D, H, isCut }, isNarrow) {
   let x = label + D * cw + between;
   [..."qkv"].forEach((name, n) => project(name, x, first + n * third));
   x += D * cw + between;
-  x += attend(x, middle + 4 - (H * tall) / 2) + between;
+  x += attend(x, middle + 4 - (H * tall) / 2) + between + label;
   put("J", x, first, cw, ch, "joined");
   project("o", x, first + T * ch + 28);
-  put("R", x, first + T * ch + third + 40, Math.min(cw, 12), ch, reached, D * cw + 24);
-  return { blocks, texts, lanes, width, height };
+  reach(Math.min(x, width - label - 14 * T), first + T * ch + third + longest + 54, width);
+  return { blocks, texts, lanes, longest, width, height };
 }
+
+const short = (name) => (name.length > 9 ? `${name.slice(0, 8)}…` : name);
 
 // What a number is made of: the groups of cells it comes from, the sum with its numbers, and a
 // sentence. `shown` is what the figure shows at the moment.
@@ -343,7 +336,8 @@ function layer(stage, kept) {
   const [D, most] = [given.places[0].length, given.places.length - 1];
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const how = { numHeads: 2, causal: false, padding: false, forget: {} };
-  let words = given.sentences[0].split(" ");
+  let [words, ids] = [[], []]; // what was typed, and the numbers of the words that it is read like
+  const chosenKinds = new Map();
   let follow; // the word that Play follows
   let [pinned, hovered, line, step, timer] = [null, null, -1, -1, 0];
   let shown, parts, flow, isNarrow;
@@ -365,15 +359,17 @@ function layer(stage, kept) {
   const asks = row();
   const field = make("input", { type: "text", maxLength: 80, spellcheck: false, oninput: read });
   set(field, { autocomplete: "off", autocapitalize: "none" });
-  const its = make("span", { textContent: "Sentence" });
+  const its = make("span", { textContent: `Up to ${most} words` });
   asks.append(make("label", { className: "ask" }, its, field));
   let example = 0;
   button(asks, "another", () => {
     field.value = given.sentences[++example % given.sentences.length];
     read();
   });
+  const slots = row();
+  slots.classList.add("slots");
   const heard = set(make("p", { className: "heard" }), { role: "status" });
-  asks.append(heard);
+  stage.append(heard);
   const pressed = []; // switches, and whether they are on
   const toggle = (parent, name, isOn, press) => {
     const made = button(parent, name, () => (press(), renew()));
@@ -413,8 +409,9 @@ function layer(stage, kept) {
   const wrong = set(make("p", { className: "wrong" }), { role: "status" });
   const [says, sum] = [make("p"), make("p", { className: "sum" })];
   const plays = make("div", { className: "plays" });
+  const extract = make("div", { className: "extract" }); // the lines of code that are marked below
   const told = set(make("div", {}, says, sum), { role: "status" });
-  const panel = make("div", { className: "panel" }, plays, told);
+  const panel = make("div", { className: "panel" }, plays, told, extract);
   const picture = draw(make("div", { className: "flow" }), "svg", { tabindex: 0 });
   const keys = "The layer. Arrow keys go from number to number; Escape leaves.";
   set(picture, { role: "application", "aria-label": keys });
@@ -436,51 +433,51 @@ function layer(stage, kept) {
     if (by && target !== chosen) go(step + by);
   };
 
-  // The list of words, and the numbers as a table.
-  const list = make("p");
-  for (const [kind, own] of Object.entries(given.byKind))
-    list.append(make("b", { textContent: `${kind} ` }), `${own.replaceAll(" ", ", ")}. `);
-  const folded = (name, ...children) => {
-    const fold = make("details", {}, make("summary", { textContent: name }), ...children);
-    stage.append(fold);
-    return fold;
-  };
-  folded(`The ${given.words.length} words`, list);
+  // The numbers as a table.
   const which = make("select", { onchange: tabulate });
   const tableAt = make("div", { className: "numbers", tabIndex: 0 });
   set(tableAt, { role: "region", "aria-label": "A matrix as a table" });
-  const numbers = folded(
-    "The numbers as a table",
-    make("label", {}, make("span", { textContent: "matrix" }), which),
-    tableAt,
-  );
+  const summary = make("summary", { textContent: "The numbers as a table" });
+  const matrix = make("label", {}, make("span", { textContent: "matrix" }), which);
+  const numbers = make("details", {}, summary, matrix, tableAt);
+  stage.append(numbers);
   numbers.ontoggle = tabulate;
 
-  // What the reader asks for.
+  // What the reader asks for: no more words than there are places.
   function read() {
-    const typed = field.value.toLowerCase().match(/[\p{L}\p{N}'’-]+/gu) ?? [];
-    const known = typed.filter((word) => given.words.includes(word));
-    const unknown = typed.filter((word) => !given.words.includes(word));
-    const told = [];
-    if (unknown.length)
-      told.push(`Not among the ${given.words.length} words: ${unknown.slice(0, 4).join(", ")}.`);
-    if (known.length > most) told.push(`Only the first ${most} words are read.`);
-    const instead = given.sentences[example];
-    if (!known.length) told.push(`Type a word that it knows; until then it reads “${instead}”.`);
-    heard.replaceChildren(told.join(" "));
-    if (told.length && known.length) heard.append(" It reads: ", ...struck(typed));
-    words = known.length ? known.slice(0, most) : instead.split(" ");
-    meet();
+    const typed = [...field.value.matchAll(/[\p{L}\p{N}'’-]+/gu)];
+    if (!typed.length) return;
+    if (typed.length > most) field.value = field.value.slice(0, typed[most].index).trimEnd();
+    words = typed.slice(0, most).map(([word]) => word.toLowerCase());
+    heed();
   }
-  // What is not read stands between the others, struck out.
-  function struck(typed) {
-    let room = most;
-    const isRead = (word) => given.words.includes(word) && room-- > 0;
-    return typed.flatMap((one) => [isRead(one) ? one : make("s", { textContent: one }), " "]);
+  // Each word has its kind below it, and any can be chosen.
+  function heed() {
+    ids = words.map((word, t) => {
+      const own = likeness(given, words, t);
+      const kind = chosenKinds.get(word) ?? given.kindOf[own];
+      return given.kindOf[own] === kind ? own : given.kindOf.indexOf(kind);
+    });
+    const slot = (word, t) => {
+      const kind = make("select");
+      kind.append(...given.kinds.map((textContent) => make("option", { textContent })));
+      kind.value = given.kindOf[ids[t]];
+      kind.onchange = () => {
+        chosenKinds.set(word, kind.value);
+        heed();
+        slots.children[t].lastChild.focus();
+      };
+      return make("label", {}, make("span", { textContent: word }), kind);
+    };
+    slots.replaceChildren(...words.map(slot));
+    const likes = ids.map((id) => given.words[id]);
+    const news = words.map((word, t) => word !== likes[t] && `“${word}” like “${likes[t]}”`);
+    const told = listed(news.filter(Boolean));
+    heard.textContent = told && `It reads ${told}. Another kind? Choose it above.`;
+    meet();
   }
   // Follow the first word whose two heads look at two others.
   function meet() {
-    const ids = words.map((word) => given.words.indexOf(word));
     const { A0, A1 } = openLayer(given, ids, {});
     follow = words.findIndex((_, t) => {
       const [one, other] = [A0, A1].map((A) => A.row(t).indexOf(Math.max(...A.row(t))));
@@ -500,10 +497,10 @@ function layer(stage, kept) {
   // Compute everything anew, draw it anew.
   function renew() {
     const pad = given.words.length;
-    const ids = words.map((word) => given.words.indexOf(word));
+    ids.length = words.length;
     if (how.padding) while (ids.length < most || ids.length === words.length) ids.push(pad);
     const [T, H] = [ids.length, how.numHeads];
-    const names = ids.map((id) => given.words[id] ?? "[PAD]");
+    const names = ids.map((_, t) => words[t] ?? "[PAD]");
     const word = (t) =>
       `“${names[t]}”${names.indexOf(names[t]) === names.lastIndexOf(names[t]) ? "" : ` (word ${t})`}`;
     const isCut = Boolean(how.forget.split) && H > 1 && T > 1; // rows are pieces of words
@@ -519,31 +516,7 @@ function layer(stage, kept) {
     if (how.causal)
       for (let t = 0; t < T; t++)
         for (let s = t + 1; s < T; s++) if (found.R.row(t)[s]) leaks.push([t, s]);
-    const whole = openLayer(given, ids, {});
-    const told = answers(given, found.O);
-    const noun = words.map((_, t) => whole.A1.row(t).indexOf(Math.max(...whole.A1.row(t))));
-    const sources = [words.map((_, t) => t - 1), noun]; // of the two answers
-    const kinds = [given.kinds, given.kinds.slice(0, 5)]; // the nouns are the first five
-    const right = sources.map((own, n) =>
-      own.map((s) => kinds[n].find((kind) => kind === given.kindOf[ids[s]])),
-    );
-    // Right by luck: the answer seldom follows its word, put words of other kinds in its place.
-    const isLuck = (n, t) => {
-      const followed = (how) =>
-        kinds[n].filter((kind) => {
-          const other = Object.assign([...ids], { [sources[n][t]]: given.kindOf.indexOf(kind) });
-          return answers(given, openLayer(given, other, how).O)[n][t] === kind;
-        }).length;
-      return 2 * followed(how) <= followed({});
-    };
-    const marks = right.map((own, n) =>
-      own.map((kind, t) => (!kind ? "" : kind !== told[n][t] ? "✗" : isLuck(n, t) ? "?" : "✓")),
-    );
-    // The words that miss their noun for no other reason than that a causal mask hides it.
-    const isRight = how.causal && H === given.heads.length && !isBroken();
-    const unseen = words.map((_, t) => isRight && noun[t] > t && marks[1][t] === "✗");
     shown = { given, ids, names, how, found, changed, leaks, word, slot, owner, isCut, ...sizes };
-    Object.assign(shown, { told, marks, sources, unseen });
     follow = Math.min(follow, words.length - 1);
     if (pinned && !(found[pinned[0]]?.rows > pinned[1] && found[pinned[0]].columns > pinned[2]))
       pinned = null;
@@ -554,17 +527,10 @@ function layer(stage, kept) {
     const option = (value) => make("option", { value, textContent: called(value) });
     which.replaceChildren(...Object.keys(found).map(option));
     chosen.selectedIndex = follow;
-    const gone = Object.keys(FORGET).filter((name) => how.forget[name]);
-    const faults = [...new Set(gone.map(whatIsWrong))];
+    const faults = [...new Set(gone().map(whatIsWrong))];
     wrong.replaceChildren(...faults.map((textContent) => make("span", { textContent })));
-    const missing = words.filter((_, t) => unseen[t]).map((one) => `“${one}”`);
-    if (missing.length)
-      wrong.append(
-        `The causal mask hides later words. The noun of ${listed(missing)} comes later: ✗ is no mistake there. `,
-      );
-    const luck = "A ? is right by luck: put other words there, and it seldom follows. ";
-    if (marks.flat().includes("?"))
-      wrong.append(isBroken() ? make("span", { textContent: luck }) : luck);
+    if (how.causal && !isBroken())
+      wrong.append("The causal mask hides from each word the words after it: nothing leaks. ");
     if (how.padding && !isBroken())
       wrong.append("[PAD] fills the sentence up; the mask hides it from all words.");
     paint();
@@ -592,7 +558,7 @@ function layer(stage, kept) {
     const isPadded = ids.includes(given.words.length);
     const { split, join, mask, axis } = how.forget;
     const part = `pieces of ${listed(ids.map((_, r) => word(owner(0, r))))}`; // if it is cut
-    const sealed = how.causal ? ", and no later word leaks in" : ", and with a causal mask nothing leaks";
+    const sealed = `, and ${how.causal ? "" : "with a causal mask "}no later word leaks in`;
     if ((H === 1 || T === 1) && (name === "split" || name === "join"))
       return "With one head, or one word, there is nothing to swap.";
     if (split && join && (name === "split" || name === "join"))
@@ -613,23 +579,20 @@ function layer(stage, kept) {
         return `Without the mask every ${isCut ? "row meets every row" : "word sees the words after it"}${isPadded ? ", and padding is read" : ""}.${how.causal ? leak : ""}`;
       }
       case "split":
-        return `Same shape, wrong numbers: head 0 should get ${size} of the ${D} columns of every word, and gets ${part} alone. Its rows are no longer words, but a mask goes by a row’s number, whatever it holds: it hides the wrong ones.${leak}`;
+        return `Same shape, wrong numbers: head 0 should get ${size} of the ${D} columns of every word, and gets ${part} alone.${leak}`;
       case "join":
         return `Same shape, wrong numbers: the row of ${word(0)} is filled from the first ${Math.min(H, T)} rows of head 0 alone.${leak}`;
       default: {
         const sum = two(total(found.A0.row(follow)));
-        const empty =
-          isPadded && !how.forget.mask
-            ? " PyTorch makes nan of padding’s empty columns; here they are 0."
-            : "";
-        return `Columns add up to 1, not rows: the weights of ${slot(follow, 0)} add up to ${sum} in head 0.${empty}${leak}`;
+        const nan = " PyTorch makes nan of padding’s empty columns; here they are 0.";
+        return `Columns add up to 1, not rows: the weights of ${slot(follow, 0)} add up to ${sum} in head 0.${isPadded && !mask ? nan : ""}${leak}`;
       }
     }
   }
 
   // Draw the flow.
   function paint() {
-    const { found, H, names, owner, isCut } = shown;
+    const { found, H, size, names, owner, isCut } = shown;
     parts = place(found, shown, isNarrow);
     const { blocks, texts, lanes } = parts;
     picture.replaceChildren();
@@ -637,12 +600,12 @@ function layer(stage, kept) {
     for (const { x, y, w, h, head } of lanes) {
       const style = `fill:color-mix(in srgb,${hue(head)} 12%,transparent)`;
       draw(picture, "rect", { x, y, width: w, height: h, rx: 6, style });
+      const columns = `column${size > 1 ? `s ${head * size}–${(head + 1) * size - 1}` : ` ${head}`}`;
       const meaning = isCut
-        ? `: pieces of ${listed(names.map((_, r) => `“${names[owner(head, r)]}”`))}`
-        : H === given.heads.length
-          ? `: looks for ${given.heads[head]}`
-          : "";
-      draw(picture, "text", { x: x + 6, y: y + 12, class: "small" }, `head ${head}${meaning}`);
+        ? `pieces of ${listed(names.map((_, r) => `“${names[owner(head, r)]}”`))} alone`
+        : `${columns} of every word${H === 2 ? `; finds ${given.heads[head]}` : ""}`;
+      const title = draw(picture, "text", { x: x + 6, y: y + 12, class: "small lane" });
+      entitle(title, (title.dataset.text = `head ${head}: ${meaning}`));
     }
     // The way of numbers: from the columns of a head, or from the rows where it gets rows.
     const band = (from, to, head, colour) => {
@@ -660,7 +623,7 @@ function layer(stage, kept) {
     }
     for (let h = 0; h < H && !isNarrow; h++) band(blocks[`M${h}`], blocks.J, null, hue(h));
     for (const { text, ...at } of texts)
-      rich(draw(picture, "text", { ...at, "text-anchor": "middle" }), text);
+      rich(draw(picture, "text", { "text-anchor": "middle", ...at }), text);
     flow = new Map();
     for (const block of Object.values(blocks)) {
       const { name, x, y, cw, ch, rows, columns } = block;
@@ -684,36 +647,40 @@ function layer(stage, kept) {
             style: `fill:color-mix(in srgb,${colour} ${isLeak ? 100 : Math.round(100 * share ** 0.8)}%,var(--none))`,
           });
           flow.set(`${name},${r},${c}`, cell);
-          const middle = { x: x + (c + 0.5) * cw, y: y + (r + 1) * ch - 2 };
+          const middle = { x: x + (c + 0.5) * cw, y: y + (r + 0.5) * ch + 4 };
           if (isLeak) draw(picture, "text", { ...middle, class: "mark" }, "!");
         }
     }
-    const { X, O, R } = blocks;
-    const beside = ({ x, y, w, ch }, t, isLeft) =>
-      isLeft
-        ? { x: x - 6, y: y + (t + 1) * ch - 2, "text-anchor": "end" }
-        : { x: x + w + 8, y: y + (t + 1) * ch - 2 };
-    const label = (at, t, text = names[t]) =>
+    const { X, J, O, R } = blocks;
+    const level = ({ y, ch }, t) => y + (t + 0.5) * ch + 4;
+    const end = { "text-anchor": "end" };
+    const left = (block, t, x = block.x) => ({ ...end, x: x - 6, y: level(block, t) });
+    const right = (block, t) => ({ x: block.x + block.w + 6, y: level(block, t) });
+    const label = (at, t, text = short(names[t])) =>
       draw(picture, "text", { ...at, class: "word", "data-word": t }, text);
-    draw(picture, "text", { ...beside(O, -1), class: "small" }, "word before · its noun");
     names.forEach((name, t) => {
-      label(beside(X, t, true), t);
-      draw(picture, "text", { ...beside(R, t), class: "small" }, name);
+      for (const block of [X, J, O]) label(left(block, t), t);
+      draw(picture, "text", right(R, t), short(name));
+      const over = `translate(${R.x + (t + 0.5) * R.cw + 4} ${R.y - 4}) rotate(-90)`;
+      draw(picture, "text", { transform: over }, short(name));
       for (let h = 0; h < H && blocks.q0.ch > 9; h++)
         for (const kind of H > 2 ? "q" : "qS") {
-          const at = beside({ ...blocks[kind + h], x: blocks[`q${h}`].x }, t, true);
-          label(at, t, (isCut ? `${t}: ` : "") + names[owner(h, t)]);
+          const at = left(blocks[kind + h], t, blocks[`q${h}`].x);
+          label(at, t, (isCut ? `${t}: ` : "") + short(names[owner(h, t)]));
         }
-      if (t >= words.length) return;
-      const marks = shown.marks.map((own) => own[t]); // none where nothing is to be found
-      const said = marks.map((mark, n) => mark && shown.told[n][t] + mark.replace("✓", ""));
-      const kind = marks.includes("✗") ? "answer wrong" : "answer";
-      draw(picture, "text", { ...beside(O, t), class: kind }, said.map((one) => one || "–").join(" · "));
     });
     draw(picture, "g", { class: "links" });
   }
+  // What stands above a head, no wider than its lane.
+  function entitle(title, text) {
+    title.textContent = text;
+    title.removeAttribute("textLength");
+    const textLength = parts.lanes[0].w - 12;
+    if (title.getComputedTextLength() > textLength)
+      set(title, { textLength, lengthAdjust: "spacingAndGlyphs" });
+  }
   const NOTE = "var(--fig-note)";
-  const HUES = ["0", "1", "2", "3", "4", "5", "neutral", "ink"];
+  const HUES = [0, 1, 2, 3, 4, 5, "neutral", "ink"];
   const hue = (head) => (head === null ? "var(--fig-heat)" : `var(--fig-${HUES[head]})`);
 
   // Which head a cell belongs to, or null.
@@ -828,48 +795,28 @@ function layer(stage, kept) {
         ? `The heads stand side by side again: ${D} numbers, ${size} from each.`
         : `The row of ${it} holds what ${isCut ? "pieces of " : ""}${listed(owners.map(word))} found${isOwn ? ", among the words of their head alone" : ""}.${later && ` The future leaks in from ${later}.`}`;
 
-    const still = "✓, still read from that word";
-    const read = shown.told.map((kinds, n) => {
-      const mark = shown.marks[n][w];
-      const verdict = { "?": "✓, but by luck", "✗": "✗" }[mark] ?? (isBroken() ? still : "✓");
-      const answer = mark ? `${kinds[w]} ${verdict}` : "there is none";
-      const source = mark && `, ${word(shown.sources[n][w])}`;
-      return `${n ? "its noun" : "the word before"}${source}: ${answer}`;
-    });
-    const why = shown.unseen[w]
-      ? ` That ✗ is no mistake: the mask hides its noun, ${word(shown.sources[1][w])}, which comes later.`
-      : "";
     const next = isBroken() || H === 1 ? "" : " Now forget the split’s transpose, and play again.";
+    const hand = "Every word gets a key, to be found by, and a value, to hand over.";
+    const dots = isCut
+      ? `In each head row ${w} meets every row: pieces of words meet pieces of words.`
+      : `In each head the query of ${it} meets every key: one number each.`;
+    const out = `W^O makes of all that the heads found the new row of ${it}.${next}`;
     return [
       [pick(/^X/), "X", `${it} comes in as ${D} numbers: its word’s plus its place’s.`],
       [pick(/^[XQ]/, /^Wq/), "Q", `The row of ${it}, times W^Q, is its query: what it looks for.`],
-      [
-        pick(/^$/, /^([XKV]|W[kv])/),
-        "K V",
-        "Every word gets a key, to be found by, and a value, to hand over.",
-      ],
+      [pick(/^$/, /^([XKV]|W[kv])/), "K V", hand],
       [pick(/^q/, /^[kv]/), "split", head],
-      [
-        pick(/^[qD]/, /^k/),
-        "dots",
-        isCut
-          ? `In each head row ${w} meets every row: pieces of words meet pieces of words.`
-          : `In each head the query of ${it} meets every key: one number each.`,
-      ],
+      [pick(/^[qD]/, /^k/), "dots", dots],
       [pick(/^S/), "root mask", `${root} ${mask}`],
       [pick(/^A/), "softmax", softmax],
       [pick(/^[AM]/, /^v/), "mix", "Each head adds up its values, each times its weight."],
       [[...from.flatMap(([h, r]) => rowOf(`M${h}`, r)), ...rowOf("J", w)], "join", join],
-      [
-        pick(/^[JO]/, /^Wo/),
-        "out",
-        `W^O makes of it the new row of ${it}. What can be read there: ${read.join("; ")}.${why}${next}`,
-      ],
+      [pick(/^[JO]/, /^Wo/), "out", out],
     ];
   }
 
   // Light up cells: those that a number is made of, itself, the lines of code.
-  function show({ on = [], from = [], at = null, stages = [], links = [], kind = "" }) {
+  function show({ on = [], from = [], at = null, stages = [], links = [], kind = "", note = [] }) {
     for (const cell of lit) cell.classList.remove("on", "from", "at", "path");
     const find = (cell) => flow.get(cell.join());
     lit = [...on, ...from, ...(at ? [at] : [])].map(find);
@@ -879,9 +826,16 @@ function layer(stage, kept) {
     if (at) find(at).classList.add("at");
     const group = picture.querySelector(".links");
     group.replaceChildren();
-    for (const [one, other] of links) {
-      const [a, b] = [one, other].map(bounds);
-      const down = b.y > a.y + a.h || b.x < a.x + a.w;
+    picture.querySelectorAll(".lane").forEach((title, h) => {
+      title.classList.toggle("noted", h === note[0]);
+      entitle(title, h === note[0] ? note[1] : title.dataset.text);
+    });
+    if (note.length) {
+      const { x, y, w: width, h: height } = note[2];
+      draw(group, "rect", { x, y, width, height, rx: 3, class: kind });
+    }
+    for (const [a, b] of links) {
+      const down = b.x < a.x + a.w || (isNarrow && b.y > a.y + a.h);
       const [x1, y1] = down
         ? [a.x + a.w / 2, b.y > a.y ? a.y + a.h : a.y]
         : [a.x + a.w, a.y + a.h / 2];
@@ -897,6 +851,9 @@ function layer(stage, kept) {
       item.classList.toggle("marked", isMarked);
       set(item, { "aria-selected": isMarked });
     });
+    const marked = [...lines.querySelectorAll(".marked")];
+    const own = marked.filter((item) => !/^def|scaled_dot/.test(item.textContent.trim())).slice(-2);
+    extract.replaceChildren(...own.flatMap((item) => [...item.cloneNode(true).childNodes]));
   }
   function bounds(cells) {
     const boxes = cells.map(([name, r, c]) => {
@@ -913,7 +870,8 @@ function layer(stage, kept) {
     sum.textContent = made;
   }
 
-  const isBroken = () => Object.values(how.forget).some(Boolean);
+  const gone = () => Object.keys(FORGET).filter((name) => how.forget[name]);
+  const isBroken = () => gone().length > 0;
   // What is shown: the cell that is pointed at, a line of code, a step, or nothing.
   function rest() {
     chosen.selectedIndex = follow;
@@ -926,45 +884,44 @@ function layer(stage, kept) {
     if (step >= 0) return showStep();
     const { leaks, word, H } = shown;
     if (leaks.length) return showReach(leaks.find(([t]) => t === follow) ?? leaks[0]);
-    show({});
+    show({ stages: gone() });
     const go = isStill ? "Step ahead" : "Press Play";
     if (isBroken()) return say(`${go}: what becomes of ${word(follow)} now? Or point at a number.`);
     const trained =
       H === given.heads.length
-        ? `Two heads were trained: ${given.heads.map((text, h) => `head ${h} looks for ${text}`).join(", ")}. Beside the output: what can be read from it of both.`
+        ? `Two heads were trained: ${given.heads.map((text, h) => `head ${h} looks for ${text}`).join(", ")}.`
         : H > 1
           ? `It was trained with two heads; with ${H}, the same numbers look elsewhere.`
-          : "One head shares a weight of 1 between the two words that two heads would find: in new sentences one answer in five is wrong, where two heads hardly err.";
+          : "One head shares a weight of 1 between the two words that two heads would find.";
     const key = "Squares are positive, grey circles negative, pale is near zero.";
     say(`${go} to follow ${word(follow)}, or point at a number. ${trained} ${key}`);
   }
   function showStages(stages) {
-    const told = steps(follow).filter(([, own]) =>
-      own.split(" ").some((one) => stages.includes(one)),
-    );
+    const isTold = ([, own]) => own.split(" ").some((one) => stages.includes(one));
     const isLit = ([name, r, c]) =>
       stages.some((one) => MADE[one].test(name)) &&
       (stages[0] !== "mask" || shown.found[name].row(r)[c] === -Infinity);
     show({ on: Object.keys(shown.found).flatMap(all).filter(isLit), stages });
+    const told = steps(follow).filter(isTold);
     say(told.map(([, , sentence]) => sentence).join(" "));
   }
   function showCell(at) {
     const [name, r, c] = at;
     if (name === "R") return showReach([r, c], at);
     const { groups, sum: made, says: sentence, isMasked } = makeOf(at, shown);
-    const stages = isMasked
-      ? ["mask"]
-      : [Object.keys(MADE).find((stage) => MADE[stage].test(name))];
+    const stage = Object.keys(MADE).find((one) => MADE[one].test(name));
+    const stages = [isMasked ? "mask" : stage];
     if (stages[0] === "split") stages.push(name[0].toUpperCase());
     if (stages[0] === "join") stages.push("out");
-    show({ from: groups.flat(), at, stages, links: groups.map((group) => [group, [at]]) });
+    const links = groups.map((group) => [group, [at]].map(bounds));
+    show({ from: groups.flat(), at, stages, links });
     const is = isMasked ? "" : two(shown.found[name].row(r)[c]);
     say(sentence, [is, made].filter(Boolean).join(" = "));
   }
 
   // How a word reaches an output: what it changes of all that the output is made of.
   function showReach([t, s], at = null) {
-    const { found, changed, word } = shown;
+    const { found, changed, word, slot, owner, isCut, H, T, size } = shown;
     const path = [];
     const seen = new Set();
     const visit = (cell) => {
@@ -977,17 +934,32 @@ function layer(stage, kept) {
     rowOf("O", t).forEach(visit);
     const isLater = s > t && how.causal;
     const kind = isLater ? "path" : "";
-    const links = path.length ? [[rowOf("X", s), rowOf("O", t)]] : [];
-    const guilty = ["split", "join", "axis"].filter((name) => how.forget[name]);
-    const stages = isLater && path.length ? ["mask", ...guilty] : [];
-    show({ from: path, at, links, kind, stages });
-    if (!path.length)
+    if (!path.length) {
+      show({ at });
       return say(`Change ${word(s)}: the output of ${word(t)} stays exactly as it is.`);
-    const leak = how.forget.mask ? "is forgotten." : "is there all the same.";
-    const tail = isLater ? ` It comes later, and the mask ${leak}` : "";
-    say(
-      `Change ${word(s)}, and the output of ${word(t)} changes: the numbers lit up carry the change.${tail}`,
-    );
+    }
+    // The way with most weight: a row of a head that the output is filled from, and the row, made of
+    // the word, that it reads: itself, if that is one.
+    const { mask, join, axis } = how.forget;
+    const ways = times(H, (n) => joinedFrom(t, n * size, shown))
+      .flatMap(([h, r]) => times(T, (row) => [h, r, row, found[`A${h}`].row(r)[row] + (row === r)]))
+      .filter(([h, , row]) => owner(h, row) === s);
+    const [h, r, row] = ways.sort((a, b) => b[3] - a[3])[0];
+    let why = "softmax adds up columns, later rows too";
+    if (join && !isCut) why = `row ${r}, of ${word(r)}, is put into the row of ${word(t)}`;
+    if (isCut && row <= r) why = `row ${row}, ${word(row)} to the mask, holds ${word(s)}`;
+    if (mask) why = `nothing hides ${word(s)} from ${word(t)}`;
+    if (!isLater) why = `${slot(r, h)} reads ${slot(row, h)}`;
+    const lane = parts.lanes[h];
+    const [first, last] = ["q", "v"].map((name) => bounds(rowOf(name + h, row)));
+    const box = { x: lane.x + 2, y: first.y - 1, w: last.x + last.w - lane.x, h: first.h + 2 };
+    const stops = [["X", s], [axis ? "Q" : "K", s], box, [`M${h}`, r], ["J", t], ["O", t]];
+    const ends = stops.map((stop) => (Array.isArray(stop) ? bounds(rowOf(...stop)) : stop));
+    ends[isNarrow ? 5 : 4].x -= parts.longest + 6; // the line ends beside the word
+    const links = ends.slice(1).map((end, n) => [ends[n], end]);
+    const note = [h, `head ${h}: ${why}`, box];
+    show({ from: path, at, kind, links, note, stages: isLater ? gone() : [] });
+    say(`Change ${word(s)}, and the output of ${word(t)} changes: in head ${h} ${why}.`);
   }
 
   // Play.
@@ -1122,7 +1094,7 @@ function layer(stage, kept) {
 
   field.value = given.sentences[0];
   isNarrow = innerWidth < 700;
-  meet();
+  read();
   new ResizeObserver(([{ contentRect }]) => {
     if (!contentRect.width || isNarrow === contentRect.width < 640) return;
     isNarrow = !isNarrow;
