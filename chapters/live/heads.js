@@ -1,44 +1,40 @@
-// Three heads of a published model read two sentences in whole words. The weights come as a script
-// (benchmarks.named_heads makes it) once the reader asks for them; until then the picture stays.
+// The heads of a block of a published model read two sentences in whole words. The weights come as a
+// script (benchmarks.named_heads makes it) once the reader asks for them; until then the picture stays.
 
-const OTHERS =
-  "Two of twelve heads were asked. Two uses that they tell: “the rock fell from the mountain”, “the rock band played”. ";
 const MARKS = ["[CLS]", "[SEP]"];
 const EPS = 1e-12; // of its layer norm
-const [TOLD, FOUND] = [0.1, 0.25]; // weights from which a number is shown, a word is found
-// Words that two sentences share without being about the same; others have two letters or more.
-const SMALL = `about after all an and are as at be but by can did do for from had has have he her
- him his how if in into is it its me my near no not of on or our out over she so some than that the
- their them then there these they this to under up us was we were what when which who will with you`;
-const isSmall = (word) => !/[a-z]{2}/.test(word) || RegExp(`\\b${word}\\b`).test(SMALL);
+const ZERO = 79; // the character that means 0
+const TOLD = 0.1; // the weight from which a number is shown
+const [ASKER, ASKED] = [4, 6]; // where the words of the order of favourites stand
 
-// Rows of numbers in 8 bits, each with its scale, or of two bytes each.
-function rowsOf({ numbers, scales }, columns) {
-  if (!scales) return halves(numbers);
+// Rows of numbers in steps, each row with its scale, or of two bytes each.
+function rowsOf({ steps, scales, halves: whole }, columns) {
+  if (!steps) return halves(whole);
   const sizes = halves(scales);
-  const bytes = atob(numbers);
-  const rows = new Float32Array(bytes.length);
-  for (let i = 0; i < rows.length; i++)
-    rows[i] = ((bytes.charCodeAt(i) << 24) >> 24) * sizes[Math.floor(i / columns)];
-  return rows;
+  return Float32Array.from(
+    steps,
+    (_, i) => (steps.charCodeAt(i) - ZERO) * sizes[Math.floor(i / columns)],
+  );
 }
 
 class Reader {
-  constructor(given, numHeads) {
-    const { width, words } = given;
-    this.ids = new Map(words.split(" ").map((word, id) => [word, id]));
-    const matrix = (rows) => new Matrix(rows.length / width, width, rows);
-    [this.vectors, this.places, this.norm] = ["vectors", "places", "norm"].map((name) =>
-      matrix(rowsOf(given[name], width)),
-    );
+  constructor(given, small) {
+    const { width, numHeads } = given;
+    this.words = given.words.split(" ");
+    this.everyday = given.everyday; // so many stand first
+    this.ids = new Map(this.words.map((word, id) => [word, id]));
+    const skipped = new Set(small.split(/\s+/));
+    this.isContent = (word) => /^[a-z]{2}/.test(word) && !skipped.has(word);
+    const rows = Object.keys(given).filter((name) => given[name].scales || given[name].halves);
+    const read = Object.fromEntries(rows.map((name) => [name, rowsOf(given[name], width)]));
+    const matrix = (name) => new Matrix(read[name].length / width, width, read[name]);
+    [this.vectors, this.places, this.norm] = ["vectors", "places", "norm"].map(matrix);
+    this.vectors.data.forEach((one, i, all) => (all[i] = one * read.columns[i % width]));
     this.longest = this.places.rows - 2;
-    const names = ["q_proj", "k_proj"].flatMap((name) => [name, `${name}.bias`]);
-    const state = names.map((name) => [
-      name.includes(".") ? name : `${name}.weight`,
-      rowsOf(given[name], width),
-    ]);
-    const size = (width / given.numHeads) * numHeads; // of the heads that are here
-    this.layer = new MultiHeadAttention(size, numHeads, Object.fromEntries(state));
+    [read["q_proj.weight"], read["k_proj.weight"]] = [read.q_proj, read.k_proj];
+    this.layer = new MultiHeadAttention(width, numHeads, read);
+    this.keys = matrix("k_proj");
+    this.kept = new Map();
   }
   // All words as far as there is room, and of these the ones that it knows.
   split(text) {
@@ -52,20 +48,48 @@ class Reader {
     }
     return { shown, words, cut: shown.length < all.length };
   }
+  // What goes into the layer.
+  embed(words, place) {
+    const x = new Matrix(words.length, this.vectors.columns);
+    words.forEach((word, t) => {
+      addTo(x.row(t), this.vectors.row(this.ids.get(word)), 1);
+      addTo(x.row(t), this.places.row(place(t)), 1);
+    });
+    return layerNorm(x, this.norm.row(0), this.norm.row(1), EPS);
+  }
   // What each head gives, (T, T) each, to words between the two marks.
   weights(words) {
-    const tokens = [MARKS[0], ...words, MARKS[1]].map((word) => this.ids.get(word));
-    const x = new Matrix(tokens.length, this.vectors.columns);
-    tokens.forEach((id, t) => {
-      const row = x.row(t);
-      addTo(row, this.vectors.row(id), 1);
-      addTo(row, this.places.row(t), 1);
-    });
-    const normed = layerNorm(x, this.norm.row(0), this.norm.row(1), EPS);
+    const x = this.embed([MARKS[0], ...words, MARKS[1]], (t) => t);
     const [q, k] = ["q_proj", "k_proj"].map((name) =>
-      this.layer.splitHeads(this.layer.project(name, normed)),
+      this.layer.splitHeads(this.layer.project(name, x)),
     );
     return q.map((own, h) => scaledDotProductAttention(own, k[h], k[h]).weights);
+  }
+  // For each head the ranks, from 0, of all other words with content, by the score that this word
+  // gives them, and the everyday ones in order. A bias of the keys would change all scores alike.
+  favourites(word) {
+    this.all ??= this.embed(this.words, () => ASKED);
+    if (!this.kept.has(word)) {
+      const { headDim, numHeads } = this.layer;
+      const query = this.layer.project("q_proj", this.embed([word], () => ASKER)).data;
+      const sought = new Matrix(numHeads, query.length); // the query, sent back through the keys
+      query.forEach((one, i) => addTo(sought.row(Math.floor(i / headDim)), this.keys.row(i), one));
+      const scores = linear(this.all, sought); // (words, H)
+      const others = this.words.filter((one) => one !== word && this.isContent(one));
+      const lists = [];
+      for (let h = 0; h < numHeads; h++) {
+        const score = (one) => scores.row(this.ids.get(one))[h];
+        const scored = others.map((one) => [score(one), one]).sort(([a], [b]) => b - a);
+        const mean = scored.reduce((sum, [own]) => sum + own, 0) / scored.length;
+        lists.push({
+          ranks: new Map(scored.map(([, one], rank) => [one, rank])),
+          likes: scored.map(([, one]) => one).filter((one) => this.ids.get(one) < this.everyday),
+          taste: scored[0][0] - mean, // how far the first favourite stands out
+        });
+      }
+      this.kept.set(word, lists);
+    }
+    return this.kept.get(word);
   }
 }
 
@@ -84,7 +108,7 @@ async function fetchHeads(version) {
 
 function heads(stage, given) {
   const start = make("button", { type: "button" });
-  start.textContent = `Point at any word, type your own: load the heads, ${given.megabytes} MB`;
+  start.textContent = `Ask any word, type your own sentences: load the heads, ${given.megabytes} MB`;
   const told = set(make("p"), { role: "status" });
   stage.classList.add("waits");
   stage.append(make("div", { className: "buttons" }, start), told);
@@ -94,7 +118,7 @@ function heads(stage, given) {
     if (kept) {
       stage.classList.remove("waits");
       stage.replaceChildren();
-      compare(stage, new Reader(kept, given.heads.length), given);
+      compare(stage, new Reader(kept, given.small), given);
       return;
     }
     told.textContent =
@@ -102,182 +126,185 @@ function heads(stage, given) {
   });
 }
 
-// What a head finds for the word at a place, `at`.
-function finds(row, tokens, at) {
-  const most = row.indexOf(Math.max(...row));
-  if (!at) return { says: "" }; // no word is there
-  if (MARKS.includes(tokens[most])) return { says: `finds nothing, rests on ${tokens[most]}` };
-  if (most === at) return { says: "finds nothing, stays with itself" };
-  if (two(row[most]) < FOUND) return { says: `finds nothing: no word gets ${FOUND}` };
-  return { word: tokens[most], weight: row[most], says: `finds “${tokens[most]}”` };
-}
-
-function compare(stage, reader, { pairs, heads, often, count }) {
-  const seekers = heads.slice(0, 2); // of neighbours; the third looks at the word before
+function compare(stage, reader, { pairs, before, most }) {
+  const ordinal = new Intl.PluralRules("en", { type: "ordinal" });
+  const nth = (rank) => rank + { one: "st", two: "nd", few: "rd", other: "th" }[ordinal.select(rank)];
   const offers = make("div", { className: "buttons" }, "Two senses of");
-  const choices = Object.entries(pairs).map(([textContent, pair]) =>
-    make("button", { type: "button", textContent, onclick: () => open(pair) }),
+  const choices = Object.keys(pairs).map((textContent) =>
+    make("button", { type: "button", textContent, onclick: () => open(textContent) }),
   );
   offers.append(...choices);
-  const hint = make("p");
-  const [first, second] = seekers.map(({ number, row }, n) =>
-    make("b", { className: `of-${row}`, textContent: `${n ? "h" : "H"}ead ${number}` }),
-  );
-  const rule = `a word that finds a neighbour: another word that gets most of its weight, and at least ${FOUND}. Habits, not rules: of 20 other words with two senses, head 10 turned more to nature for ${often[0]}, head 0 to people’s world for ${often[1]}.`;
-  hint.append(first, " and ", second, ` underline ${rule}`);
-  const sides = ["first sentence", "second sentence"].map((name) => {
+  const heads = Array.from({ length: reader.layer.numHeads }, (_, head) => head);
+  let asked = ""; // the word
+  let touched; // the sentence
+  const sides = ["first", "second"].map((name) => {
     const oninput = () => (read(side), frame(side));
     const input = make("input", { type: "text", spellcheck: false, autocomplete: "off", oninput });
-    set(input, { "aria-label": `Words of the ${name}, to change` });
+    set(input, { "aria-label": `Words of the ${name} sentence, to change` });
     const heard = set(make("p", { className: "heard" }), { role: "status" });
     const words = set(make("div", { className: "words" }), { role: "group" });
-    set(words, { "aria-label": `The ${name}: arrow keys go from word to word` });
+    set(words, { "aria-label": `The ${name} sentence: arrow keys go from word to word` });
     words.onkeydown = ({ key }) =>
-      side.buttons[side.picked + ({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0)]?.focus();
-    const rows = heads.map(({ title: textContent, row }) => {
-      const says = make("span");
-      const title = make("p", { className: `title of-${row}` });
-      title.append(make("b", { textContent }), " ", says);
-      const strip = set(make("div", { className: `strip of-${row}` }), { "aria-hidden": true });
-      return { says, title, strip };
-    });
-    const { whole, body } = table("", ["word", ...heads.map(({ number }) => `head ${number}`)]);
+      side.buttons[side.at + ({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0)]?.focus();
     const pane = make("div", { className: "pane" }, input, heard, words);
-    pane.append(...rows.flatMap(({ title, strip }) => [title, strip]));
-    const side = { name, input, heard, words, rows, whole, body, pane };
-    return Object.assign(side, { tokens: [], picked: 0 });
+    const side = { name, input, heard, words, pane };
+    return side;
   });
   const told = set(make("p", { className: "told" }), { role: "status" });
-  const tables = make("div", { className: "tables" }, ...sides.map(({ whole }) => whole));
-  const behind = make("details", {}, make("summary", { textContent: "All weights" }), tables);
-  stage.append(offers, told, ...sides.map(({ pane }) => pane), hint, behind);
+  // The two heads that find most, large.
+  const blocks = sides.map((_, n) => {
+    const onclick = ({ target }) => add(target.textContent);
+    const liked = Array.from({ length: 5 }, () => make("button", { type: "button", onclick }));
+    const [title, likes] = [make("b"), make("span", { className: "likes" }, ...liked)];
+    const parts = sides.map(() => ({ says: make("p"), strip: make("div", { className: "strip" }) }));
+    const strips = parts.map(({ says, strip }) => make("div", {}, says, strip));
+    const line = make("p", { className: "title" }, title, likes);
+    const block = make("div", { className: `head of-${n}` }, line, ...strips);
+    return { title, liked, parts, block };
+  });
+  const { whole, body } = table("", ["head", "favourites", "finds in the first", "in the second"]);
+  stage.append(offers, ...sides.map(({ pane }) => pane), told);
+  stage.append(...blocks.map(({ block }) => block), whole);
 
-  function open(pair) {
-    sides.forEach((side, n) => ((side.input.value = pair[n]), read(side)));
-    frame(sides[0]);
+  function open(word) {
+    sides.forEach((side, n) => ((side.input.value = pairs[word][n]), read(side)));
+    ask(sides[0], word);
   }
-  const found = (side, { row }, n) => finds(side.weights[row].row(n + 1), side.tokens, n + 1);
-  // The heads that find something at a place in one sentence, and nothing in the other.
-  const apart = (places) =>
-    seekers.filter(
-      (head) => sides.filter((side, n) => found(side, head, places[n]).word).length === 1,
-    );
-  // Frame a word that both sentences share, if it is no small one, or else the one that finds most.
+  function add(word) {
+    const side = sides.find(({ at, found }) => at >= 0 && !found) ?? touched;
+    side.input.value += ` ${word}`;
+    read(side);
+    ask(side, asked);
+  }
+  // Ask the word that both sentences share, or else go on with this one or the first with content.
   function frame(side) {
-    const [own, others] = sides.map(({ tokens }) => tokens);
-    const shared = own
-      .filter((word) => !isSmall(word) && others.includes(word))
-      .map((word) => sides.map(({ tokens }) => tokens.indexOf(word) - 1));
-    const worth = ([n, m]) => 3 * apart([n, m]).length + sides[0].most[n] + sides[1].most[m];
-    const [best] = shared.sort((a, b) => worth(b) - worth(a));
-    if (best) sides.forEach((one, n) => (one.picked = best[n]));
-    else side.picked = side.most.indexOf(Math.max(...side.most));
-    show(side);
+    const own = side.known.filter(reader.isContent);
+    const shared = own.filter((word) => sides.every(({ known }) => known.includes(word)));
+    const among = shared.length ? shared : own;
+    ask(side, among.includes(asked) ? asked : (among[0] ?? side.known[0] ?? asked));
   }
-  // The words of a sentence, as buttons and in the strip of each head.
+  function ask(side, word, at = side.known.indexOf(word)) {
+    [touched, asked] = [side, word];
+    for (const one of sides) one.at = one === side ? at : one.known.indexOf(word);
+    show();
+  }
+  // The words of a sentence, as buttons.
   function read(side) {
     const { shown, words, cut } = reader.split(side.input.value);
     const unknown = new Set(shown.filter((word) => !words.includes(word)));
+    Object.assign(side, { known: words, weights: reader.weights(words) });
     const lost = [...unknown].join(", ");
-    side.tokens = [MARKS[0], ...words, MARKS[1]];
-    side.weights = reader.weights(words);
-    const missing = `Left out, not among the ${count.toLocaleString("en")} words: ${lost}. `;
+    const missing = `Left out, not among the ${reader.words.length.toLocaleString("en")} words: ${lost}. `;
     const rest = `There is room for ${reader.longest} words: the rest is not read. `;
     const none = words.length ? "" : "Type a word.";
     side.heard.textContent = (lost && missing) + (cut ? rest : "") + none;
-    const pick = (n) => () => choose(side, n);
-    // What is left out stands between them, struck out.
-    const withGaps = (known, at = 0) => [
-      ...shown.map((word) => (unknown.has(word) ? make("s", { textContent: word }) : known[at++])),
-      ...known.slice(at),
-    ];
-    const most = (side.most = words.map((word) => -isSmall(word)));
-    side.buttons = words.map((textContent, n) => {
-      const button = make("button", { type: "button", textContent });
-      for (const kind of ["click", "focus", "pointermove"]) button.addEventListener(kind, pick(n));
-      for (const head of seekers) {
-        const { weight } = found(side, head, n);
-        button.classList.toggle(`finds-${head.row}`, weight > 0);
-        most[n] = Math.max(most[n], weight ?? -1);
-      }
+    side.buttons = words.map((textContent, t) => {
+      const pick = () => ask(side, textContent, t);
+      const button = make("button", { type: "button", textContent, onclick: pick });
+      button.addEventListener("focus", pick);
       return button;
     });
-    side.words.replaceChildren(...withGaps(side.buttons));
-    side.body.replaceChildren();
-    side.cells = side.tokens.map((token) => {
-      const cells = heads.map(() => make("td"));
-      const name = set(make("th", { textContent: token }), { scope: "row" });
-      side.body.append(make("tr", {}, name, ...cells));
-      return cells;
-    });
-    side.marks = side.rows.map(({ strip }) => {
-      const all = side.tokens.map((token, t) => {
-        const mark = make("span", {}, make("span", { textContent: token }), make("small"));
-        const n = t - 1;
-        if (words[n] === undefined) mark.className = "edge";
-        else for (const kind of ["pointermove", "click"]) mark.addEventListener(kind, pick(n));
-        return mark;
-      });
-      strip.replaceChildren(all[0], ...withGaps(all.slice(1)));
-      return all;
-    });
+    let t = 0; // what is left out stands between them, struck out
+    const all = shown.map((textContent) =>
+      unknown.has(textContent) ? make("s", { textContent }) : side.buttons[t++],
+    );
+    side.words.replaceChildren(...all);
   }
-  // The same word in the other sentence goes with it.
-  function choose(side, n) {
-    const word = side.tokens[n + 1];
-    const other = sides.find((one) => one !== side);
-    const there = other.tokens.indexOf(word) - 1;
-    if (side.picked === n && spoken === side) return;
-    side.picked = n;
-    if (there >= 0 && other.tokens[other.picked + 1] !== word) other.picked = there;
-    show(side);
+  // What a head comes nearest to finding in a sentence.
+  function nearest({ known, weights, at }, { ranks }, head) {
+    if (at < 0 || head === before) return undefined;
+    const row = weights[head].row(at + 1);
+    const all = known.flatMap((word, t) => {
+      const rank = ranks.get(word);
+      if (rank === undefined) return [];
+      return { word, rank: rank + 1, weight: row[t + 1], finds: rank < most && row[t + 1] >= TOLD };
+    });
+    return all.sort((a, b) => b.finds - a.finds || a.rank - b.rank)[0];
   }
-  function show(side) {
-    spoken = side;
-    for (const { tokens, picked, weights, marks, cells, buttons, whole, name, rows } of sides) {
-      whole.caption.textContent = `“${tokens[picked + 1]}” in the ${name}`;
-      buttons.forEach((button, n) =>
-        set(button, { "aria-pressed": n === picked, tabindex: n === picked ? 0 : -1 }),
+  const says = (near) => {
+    if (!near) return "no other word";
+    if (near.finds) return `finds “${near.word}”, the ${nth(near.rank)} favourite`;
+    const little = near.rank > most ? "is only" : `gets ${two(near.weight)}, though it is`;
+    return `finds nothing: “${near.word}” ${little} the ${nth(near.rank)}`;
+  };
+  function show() {
+    const lists = reader.favourites(asked);
+    const near = sides.map((side) => heads.map((head) => nearest(side, lists[head], head)));
+    // First the heads that find something, by rank; then the others, by taste.
+    const worth = (own, head) => {
+      if (head === before) return Infinity;
+      return own[head]?.finds ? own[head].rank : 1e5 - lists[head].taste;
+    };
+    const sorted = (worths) => [...heads].sort((a, b) => worths(a) - worths(b));
+    const order = sorted((head) => Math.min(...near.map((own) => worth(own, head))));
+    sides.forEach((side, n) => {
+      const [head] = sorted((one) => worth(near[n], one));
+      side.found = near[n][head]?.finds ? { ...near[n][head], head } : null;
+      side.buttons.forEach((button, t) =>
+        set(button, { "aria-pressed": t === side.at, tabindex: t === Math.max(side.at, 0) ? 0 : -1 }),
       );
-      heads.forEach(({ row }, h) => {
-        const given = picked < 0 ? [0, 0] : weights[row].row(picked + 1);
-        const { word, says } = finds(given, tokens, picked + 1);
-        rows[h].says.textContent = says;
-        rows[h].says.classList.toggle("found", Boolean(word));
-        tokens.forEach((_, t) => {
-          cells[t][h].textContent = two(given[t]);
-          marks[h][t].style.setProperty("--share", given[t] ** 0.7);
-          marks[h][t].classList.toggle("asks", t > 0 && t === picked + 1);
-          marks[h][t].lastChild.textContent = given[t] >= TOLD ? two(given[t]) : "";
-        });
-      });
-    }
-    told.replaceChildren(...verdict(side));
-    const isOpen = (word) => sides.every(({ input }, n) => input.value === pairs[word][n]);
-    for (const one of choices) set(one, { "aria-pressed": isOpen(one.textContent) });
-    const isFirst = ({ tokens, picked }) => tokens[picked + 1] === word;
-    stage.classList.toggle("moved", !(isOpen(word) && sides.every(isFirst)));
-  }
-  // What the two heads find for the word, here and in the other sentence if it stands there too.
-  function verdict({ tokens, picked }) {
-    if (picked < 0) return [];
-    const word = tokens[picked + 1];
-    const same = sides.filter((one) => one.tokens[one.picked + 1] === word);
-    const parts = same.map((one, n) => {
-      const all = seekers.map((head) => ({ ...head, ...found(one, head, one.picked) }));
-      const list = all.flatMap(({ word, number }) => (word ? `“${word}” with head ${number}` : []));
-      const what = list.join(" and ") || "nothing with either head";
-      return `${n ? "in" : "In"} the ${one.name} ${n ? "it" : `“${word}”`} finds ${what}`;
     });
-    const sentence = `${parts.join("; ")}. `;
-    if (same.length < 2 || isSmall(word)) return [sentence];
-    const heads = apart(sides.map((one) => one.picked));
-    const who = ["Neither head tells", `Only head ${heads[0]?.number} tells`, "The two heads tell"];
-    const last = make("b", { textContent: `${who[heads.length]} its two uses apart.` });
-    return heads.length ? [sentence, last] : [sentence, OTHERS, last];
+    const large = [...new Set([...sides.flatMap(({ found }) => found?.head ?? []), ...order])];
+    blocks.forEach(({ title, liked, parts }, b) => {
+      const head = large[b];
+      title.textContent = `Head ${head}, favourites of “${asked}”:`;
+      liked.forEach((button, n) => (button.textContent = lists[head].likes[n] ?? ""));
+      parts.forEach((part, n) => paint(part, sides[n], near[n][head], head));
+    });
+    body.replaceChildren(
+      ...order.map((head) => {
+        const likes = head === before ? "the word before" : lists[head].likes.slice(0, 3).join(", ");
+        const cells = sides.map((side, n) => {
+          const { finds, word } = near[n][head] ?? {};
+          const last = head === before && side.at > 0 && side.known[side.at - 1];
+          return make("td", { textContent: last || (finds ? word : "–") });
+        });
+        const name = set(make("th", { textContent: head }), { scope: "row" });
+        return make("tr", {}, name, make("td", { textContent: likes }), ...cells);
+      }),
+    );
+    whole.caption.textContent = `All twelve heads, asked by “${asked}”`;
+    told.replaceChildren(...verdict());
+    for (const one of choices) {
+      const same = pairs[one.textContent].every((text, n) => sides[n].input.value === text);
+      set(one, { "aria-pressed": same && one.textContent === asked });
+    }
+    stage.classList.toggle("moved", choices[0].getAttribute("aria-pressed") !== "true");
   }
-  let spoken; // the sentence that was pointed at
-  const [[word, pair]] = Object.entries(pairs);
-  open(pair);
-  sides[0].buttons[sides[0].picked].focus({ preventScroll: true });
+  // A sentence, the stronger a word's colour, the more weight it gets.
+  function paint({ says: line, strip }, side, near, head) {
+    const { at, known, weights } = side;
+    line.textContent = at < 0 ? `The ${side.name} sentence has no “${asked}”.` : says(near);
+    line.classList.toggle("found", Boolean(near?.finds));
+    const tokens = at < 0 ? [] : [MARKS[0], ...known, MARKS[1]];
+    const marks = tokens.map((textContent, t) => {
+      const weight = weights[head].row(at + 1)[t];
+      const share = make("small", { textContent: weight >= TOLD ? two(weight) : "" });
+      const mark = make("span", {}, make("span", { textContent }), share);
+      mark.style.setProperty("--share", weight ** 0.7);
+      mark.className = MARKS.includes(textContent) ? "edge" : t === at + 1 ? "asks" : "";
+      if (!mark.classList.contains("edge")) mark.onclick = () => ask(side, known[t - 1], t - 1);
+      return mark;
+    });
+    strip.replaceChildren(...marks);
+  }
+  function verdict() {
+    const there = sides.filter(({ at }) => at >= 0);
+    if (!there.length) return [];
+    const parts = there.map(({ name, found }) =>
+      found
+        ? `“${found.word}” in the ${name} sentence (head ${found.head})`
+        : `no favourite of any head in the ${name} sentence`,
+    );
+    const offered = blocks.map(({ liked: [{ textContent }] }) => `“${textContent}”`).join(" or ");
+    const offer = ` Press a favourite to add it, such as ${offered}.`;
+    const lacks = there.every(({ found }) => found) ? "" : offer;
+    const sentence = `“${asked}” finds ${parts.join(", ")}.${lacks}`;
+    const [one, other] = sides.map(({ found }) => found);
+    const apart = one && other && one.head !== other.head && one.word !== other.word;
+    return apart ? [sentence, " ", make("b", { textContent: "Two heads, two tastes." })] : [sentence];
+  }
+  const [word] = Object.keys(pairs);
+  open(word);
+  sides[0].buttons[sides[0].at].focus({ preventScroll: true });
 }
