@@ -219,7 +219,8 @@ function compare(stage, reader, { pairs, before, most }) {
       if (rank === undefined) return [];
       return { word, rank: rank + 1, weight: row[t + 1], finds: rank < most && row[t + 1] >= TOLD };
     });
-    return all.sort((a, b) => b.finds - a.finds || a.rank - b.rank)[0];
+    const order = (a, b) => (a.finds ? b.weight - a.weight : a.rank - b.rank);
+    return all.sort((a, b) => b.finds - a.finds || order(a, b))[0];
   }
   const says = (near) => {
     if (!near) return "no other word";
@@ -230,10 +231,10 @@ function compare(stage, reader, { pairs, before, most }) {
   function show() {
     const lists = reader.favourites(asked);
     const near = sides.map((side) => heads.map((head) => nearest(side, lists[head], head)));
-    // First the heads that find something, by rank; then the others, by taste.
+    // First the heads that find something, by its weight; then the others, by taste.
     const worth = (own, head) => {
       if (head === before) return Infinity;
-      return own[head]?.finds ? own[head].rank : 1e5 - lists[head].taste;
+      return own[head]?.finds ? -own[head].weight : 1e5 - lists[head].taste;
     };
     const sorted = (worths) => [...heads].sort((a, b) => worths(a) - worths(b));
     const order = sorted((head) => Math.min(...near.map((own) => worth(own, head))));

@@ -79,7 +79,7 @@ def test_two_senses_by_keyboard_and_favourites_to_add(open_page):
     assert len(rows) == 12
     assert rows[-1].split("\t") == ["2", "the word before", "the", "the"]
     page.keyboard.press("ArrowRight")
-    assert told(page).startswith("“grew” finds “plant” in the first sentence (head ")
+    assert told(page).startswith("“grew” finds “garden” in the first sentence (head ")
     assert page.locator(".head p").nth(2).inner_text() == "The second sentence has no “grew”."
     framed = page.locator(".words [aria-pressed=true]")
     page.locator("input").first.fill("the bat flew out of the dark cave")
