@@ -1,5 +1,4 @@
-// The whole layer: every number in its place, what it is made of, and what becomes of it when
-// something is forgotten.
+// The whole layer: every number in its place, what it is made of, and what a mistake makes of it.
 //
 // openLayer computes; CODE is the class beside it; place and makeOf say where a number stands and what
 // it is made of. A matrix has a name: X, Wq, Wk, Wv, Q, K, V, then for each head h its q0, k0, v0, D0
@@ -8,19 +7,19 @@
 
 const times = (n, give) => Array.from({ length: n }, (_, k) => give(k));
 
-// MultiHeadAttention with all that lies between, and with what is forgotten: `forget` has true
-// under "root", "mask", "split", "join" or "axis".
+// MultiHeadAttention with all that lies between, and with mistakes: `fault` has true under "root",
+// "mask", "split", "join" or "axis".
 class OpenedLayer extends MultiHeadAttention {
-  // x.view(H, T, headDim), without the transpose: the line of numbers is cut into H parts.
+  // By x.view(H, T, headDim) alone: the line of numbers is cut into H parts.
   splitHeads(x) {
-    if (!this.forget.split) return super.splitHeads(x);
+    if (!this.fault.split) return super.splitHeads(x);
     const size = x.rows * this.headDim;
     const part = (h) => x.data.subarray(h * size, (h + 1) * size);
     return times(this.numHeads, (h) => new Matrix(x.rows, this.headDim, part(h)));
   }
-  // heads.reshape(T, D), without the transpose: head after head in one line.
+  // By heads.reshape(T, D) alone: head after head in one line.
   joinHeads(heads) {
-    if (!this.forget.join) return super.joinHeads(heads);
+    if (!this.fault.join) return super.joinHeads(heads);
     const line = heads.flatMap(({ data }) => [...data]);
     return new Matrix(heads[0].rows, this.embedDim, line);
   }
@@ -34,15 +33,15 @@ class OpenedLayer extends MultiHeadAttention {
       const whole = (found[name.toUpperCase()] = this.project(`${name}_proj`, x));
       return this.splitHeads(whole);
     });
-    const mask = this.forget.mask ? null : allowed;
+    const mask = this.fault.mask ? null : allowed;
     const mixes = cut[0].map((q, h) => {
       const [k, v] = [cut[1][h], cut[2][h]];
       const dots = linear(q, k); // Q K^T
-      const scale = this.forget.root ? 1 : this.headDim ** -0.5;
+      const scale = this.fault.root ? 1 : this.headDim ** -0.5;
       const scaled = dots.data.map((dot) => dot * scale);
       const scores = new Matrix(x.rows, x.rows, scaled);
       if (mask) mapMask(mask, (may, t, s) => may || (scores.row(t)[s] = -Infinity));
-      const weights = this.forget.axis
+      const weights = this.fault.axis
         ? transposed(maskedSoftmax(transposed(scores)))
         : maskedSoftmax(scores);
       const mix = linear(weights, transposed(v));
@@ -96,9 +95,9 @@ function rowsOf(given, ids) {
 
 // All matrices for words by their numbers; padding has the number given.words.length.
 function openLayer(given, ids, how, x = rowsOf(given, ids)) {
-  const { numHeads = 2, causal = false, forget = {} } = how;
+  const { numHeads = 2, causal = false, fault = {} } = how;
   const T = ids.length;
-  const own = Object.assign(new OpenedLayer(x.columns, numHeads, given.state), { forget });
+  const own = Object.assign(new OpenedLayer(x.columns, numHeads, given.state), { fault });
   const isWord = ids.map((id) => id < given.words.length);
   const allowed = causalMask(T, T).map((row) => row.map((may, s) => isWord[s] && (may || !causal)));
   return own.open(x, allowed);
@@ -115,19 +114,19 @@ function changedWords(given, ids, how) {
 
 // Where number d of row i of head h stands in (T, D), and which head and place a joined number
 // comes from: [head, row, column].
-function cutFrom(h, i, d, { T, D, size, forget }) {
-  if (!forget.split) return [i, h * size + d];
+function cutFrom(h, i, d, { T, D, size, fault }) {
+  if (!fault.split) return [i, h * size + d];
   const n = (h * T + i) * size + d;
   return [Math.floor(n / D), n % D];
 }
-function joinedFrom(t, c, { T, D, size, forget }) {
-  if (!forget.join) return [Math.floor(c / size), t, c % size];
+function joinedFrom(t, c, { T, D, size, fault }) {
+  if (!fault.join) return [Math.floor(c / size), t, c % size];
   const n = t * D + c;
   return [Math.floor(n / (T * size)), Math.floor(n / size) % T, n % size];
 }
 
-// The class of the chapter, line by line: its text, the stages that it makes, and what it is when
-// something is forgotten. A test finds each line in chapter 4, the last five in chapter 2.
+// The class of the chapter, line by line: its text, the stages that it makes, and what a mistake
+// writes instead. A test finds each line in chapter 4, the last five in chapter 2.
 const CODE = `def split_heads(self, x): | split
     B, T, _ = x.shape |
     x = x.view(B, T, self.num_heads, self.head_dim) | split | split |
@@ -169,7 +168,8 @@ function place(found, { T, D, H, isCut, names }, isNarrow) {
   const longest = (isNarrow ? 7 : 6.2) * Math.max(...names.map((name) => short(name).length));
   const [label, gap, between] = [longest + 10, isNarrow ? 6 : 9, 28];
   const inLane = label + (isCut ? 16 : 0);
-  const spare = inLane + (lines.length > 1 ? 3 : 5) * gap; // of a lane, beside its cells
+  const apart = Math.max(gap, 45 - 13 * T); // so that titles of narrow matrices do not touch
+  const spare = inLane + 3 * gap + (lines.length > 1 ? 0 : 3 * apart); // of a lane, beside its cells
   const [width, ch, thin] = isNarrow ? [360, 16, 5] : [900, 14, 6];
   const laneCell = isNarrow
     ? Math.min(16, (width - spare - 8) / across)
@@ -197,13 +197,13 @@ function place(found, { T, D, H, isCut, names }, isNarrow) {
     for (let h = 0; h < H; h++, y += tall) {
       lanes.push({ x, y, w: w + 8, h: tall - 8, head: h });
       lines.forEach((line, n) => {
-        let at = x + (n ? w - columns(line) * laneCell - 2 * gap : inLane); // the mix to the right
+        let at = x + (n ? w - columns(line) * laneCell - 2 * apart : inLane); // the mix to the right
         const top = y + 17 + n * (T * laneLine + 18);
         for (const name of line) {
           const text = n || !h ? { k: "q, k, v", ...TITLES }[name] : "";
           const block = put(name + h, at, top, laneCell, laneLine, text);
           if (!n) texts.at(-1).y = y - 6;
-          at += block.w + ("qk".includes(name) && lines.length < 2 ? gap / 2 : gap);
+          at += block.w + ("DSA".includes(name) ? apart : gap);
         }
       });
     }
@@ -280,7 +280,7 @@ function makeOf([name, r, c], shown) {
       const whole = kind.toUpperCase();
       const [row, column] = cutFrom(h, r, c, shown);
       const says = isCut
-        ? `${head}, row ${r}: without the transpose it is a piece of ${word(row)}, columns ${column - c} to ${column - c + size - 1}.`
+        ? `${head}, row ${r}: view alone makes it a piece of ${word(row)}, columns ${column - c} to ${column - c + size - 1}.`
         : `${head} takes columns ${h * size} to ${h * size + size - 1} of ${whole}. Cutting computes nothing.`;
       return { groups: [[[whole, row, column]]], sum: `${whole}[${row}, ${column}]`, says };
     }
@@ -295,16 +295,16 @@ function makeOf([name, r, c], shown) {
         const says = `${head}: the mask keeps ${slot(c, h)} from ${slot(r, h)}, and puts −∞ here.`;
         return { groups, sum: `−∞ instead of ${dot}`, says, isMasked: true };
       }
-      if (how.forget.root) return { groups, sum: dot, says: `${head}: the root is forgotten.` };
+      if (how.fault.root) return { groups, sum: dot, says: `${head}: no root divides it.` };
       const says = `${head}: divided by √D_head = √${size}, so that scores stay moderate.`;
       return { groups, sum: `${dot} / ${two(size ** 0.5)}`, says };
     }
     case "A": {
-      const along = how.forget.axis ? columnOf(`S${h}`, c) : rowOf(`S${h}`, r);
+      const along = how.fault.axis ? columnOf(`S${h}`, c) : rowOf(`S${h}`, r);
       const own = number([`S${h}`, r, c]);
       const powers = along.map(number).filter(Number.isFinite);
       const total = powers.reduce((sum, score) => sum + Math.exp(score), 0);
-      const says = how.forget.axis
+      const says = how.fault.axis
         ? `${head}: divided by the sum of its column, so the weights of ${slot(r, h)} add up to ${two(found[name].row(r).reduce((a, b) => a + b, 0))} and not to 1.`
         : `${head}: ${slot(r, h)} takes ${Math.round(100 * value)} % of what it reads from ${slot(c, h)}.`;
       const sum = `exp(${own === -Infinity ? "−∞" : two(own)}) / ${two(total)}`;
@@ -316,7 +316,7 @@ function makeOf([name, r, c], shown) {
     }
     case "J": {
       const [from, row, column] = joinedFrom(r, c, shown);
-      const wrong = how.forget.join && row !== r ? `, not of ${word(r)}` : "";
+      const wrong = how.fault.join && row !== r ? `, not of ${word(r)}` : "";
       const says = `Column ${c} for ${word(r)} is column ${column} of head ${from}, of ${slot(row, from)}${wrong}. Joining computes nothing.`;
       const groups = [[[`M${from}`, row, column]]];
       return { groups, sum: `head ${from}[${row}, ${column}]`, says };
@@ -335,8 +335,8 @@ function layer(stage, kept) {
   const given = unpack(kept);
   const [D, most] = [given.places[0].length, given.places.length - 1];
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const how = { numHeads: 2, causal: false, padding: false, forget: {} };
-  let [words, ids] = [[], []]; // what was typed, and the numbers of the words that it is read like
+  const how = { numHeads: 2, causal: false, padding: false, fault: {} };
+  let [words, ids, fits] = [[], [], ""]; // what was typed, the numbers of the words it is read like
   const chosenKinds = new Map();
   let follow; // the word that Play follows
   let [pinned, hovered, line, step, timer] = [null, null, -1, -1, 0];
@@ -344,7 +344,6 @@ function layer(stage, kept) {
   let lit = [];
   stage.classList.add("full-width");
 
-  // Controls.
   const row = (name = "", parent = stage) => {
     const made = make("div", { className: "buttons" });
     if (name) made.append(make("span", { textContent: name }));
@@ -389,19 +388,19 @@ function layer(stage, kept) {
     const isOn = () => how[name];
     toggle(hides, name, isOn, () => flip(how, name));
   }
-  const forgets = row("Forget");
-  forgets.classList.add("forget");
-  const FORGET = {
-    root: "root",
-    mask: "mask",
-    split: "split’s transpose",
-    join: "join’s transpose",
-    axis: "softmax’s axis",
+  const breaks = row("Mistake");
+  breaks.classList.add("fault");
+  const FAULTS = {
+    root: "no root",
+    mask: "no mask",
+    split: "split by view alone",
+    join: "join by reshape alone",
+    axis: "softmax(dim=-2)",
   };
-  for (const [name, text] of Object.entries(FORGET)) {
-    const isOn = () => how.forget[name];
-    toggle(forgets, text, isOn, () => {
-      flip(how.forget, name);
+  for (const [name, text] of Object.entries(FAULTS)) {
+    const isOn = () => how.fault[name];
+    toggle(breaks, text, isOn, () => {
+      flip(how.fault, name);
       [pinned, step] = [null, -1];
       stop();
     });
@@ -433,7 +432,6 @@ function layer(stage, kept) {
     if (by && target !== chosen) go(step + by);
   };
 
-  // The numbers as a table.
   const which = make("select", { onchange: tabulate });
   const tableAt = make("div", { className: "numbers", tabIndex: 0 });
   set(tableAt, { role: "region", "aria-label": "A matrix as a table" });
@@ -443,12 +441,13 @@ function layer(stage, kept) {
   stage.append(numbers);
   numbers.ontoggle = tabulate;
 
-  // What the reader asks for: no more words than there are places.
+  // The field stays as it was typed; it is read as far as there are places.
   function read() {
-    const typed = [...field.value.matchAll(/[\p{L}\p{N}'’-]+/gu)];
-    if (!typed.length) return;
-    if (typed.length > most) field.value = field.value.slice(0, typed[most].index).trimEnd();
-    words = typed.slice(0, most).map(([word]) => word.toLowerCase());
+    const typed = field.value.match(/[\p{L}\p{N}'’-]+/gu);
+    if (!typed) return;
+    words = typed.slice(0, most).map((word) => word.toLowerCase());
+    field.placeholder = words.join(" "); // what is shown while the field is empty
+    fits = typed[most] ? `Six words fit: from “${typed[most]}” on, nothing is read. ` : "";
     heed();
   }
   // Each word has its kind below it, and any can be chosen.
@@ -473,7 +472,7 @@ function layer(stage, kept) {
     const likes = ids.map((id) => given.words[id]);
     const news = words.map((word, t) => word !== likes[t] && `“${word}” like “${likes[t]}”`);
     const told = listed(news.filter(Boolean));
-    heard.textContent = told && `It reads ${told}. Another kind? Choose it above.`;
+    heard.textContent = fits + (told && `It reads ${told}. Another kind? Choose it above.`);
     meet();
   }
   // Follow the first word whose two heads look at two others.
@@ -503,8 +502,8 @@ function layer(stage, kept) {
     const names = ids.map((_, t) => words[t] ?? "[PAD]");
     const word = (t) =>
       `“${names[t]}”${names.indexOf(names[t]) === names.lastIndexOf(names[t]) ? "" : ` (word ${t})`}`;
-    const isCut = Boolean(how.forget.split) && H > 1 && T > 1; // rows are pieces of words
-    const sizes = { T, D, H, size: D / H, forget: how.forget };
+    const isCut = Boolean(how.fault.split) && H > 1 && T > 1; // rows are pieces of words
+    const sizes = { T, D, H, size: D / H, fault: how.fault };
     const owner = (h, r) => (isCut ? cutFrom(h, r, 0, sizes)[0] : r);
     const slot = (r, h) => (isCut ? `row ${r} (a piece of ${word(owner(h, r))})` : word(r));
     const found = openLayer(given, ids, how);
@@ -546,7 +545,7 @@ function layer(stage, kept) {
     return `head ${name.slice(1)}: ${TITLES[name[0]] ?? name[0]}`;
   };
 
-  // One sentence for what is forgotten, with a number that says how wrong it is.
+  // One sentence for a mistake, with a number that says how wrong it is.
   function whatIsWrong(name) {
     const { found, T, H, size, leaks, word, slot, owner, isCut, ids } = shown;
     const total = (row) => row.reduce((a, b) => a + b, 0);
@@ -556,17 +555,17 @@ function layer(stage, kept) {
         ? ""
         : " Switch on the causal mask, and see whether the future leaks.";
     const isPadded = ids.includes(given.words.length);
-    const { split, join, mask, axis } = how.forget;
+    const { split, join, mask, axis } = how.fault;
     const part = `pieces of ${listed(ids.map((_, r) => word(owner(0, r))))}`; // if it is cut
     const sealed = `, and ${how.causal ? "" : "with a causal mask "}no later word leaks in`;
     if ((H === 1 || T === 1) && (name === "split" || name === "join"))
       return "With one head, or one word, there is nothing to swap.";
     if (split && join && (name === "split" || name === "join"))
-      return `Both transposes: the mistake to remember. The join undoes what the split mixed up: the shapes are right${mask || axis ? "" : sealed}. Yet each head got a cut-up text: head 0 sees ${part}, and nothing else. So test what a layer must see, as well as what it must not.`;
+      return `Both: the mistake to remember. The join undoes what the split mixed up: the shapes are right${mask || axis ? "" : sealed}. Yet each head got a cut-up text: head 0 sees ${part}, and nothing else. So test what a layer must see, as well as what it must not.`;
     switch (name) {
       case "root": {
         if (size === 1) return "With one number in a head the root is √1: nothing changes.";
-        const right = openLayer(given, ids, { ...how, forget: { ...how.forget, root: false } });
+        const right = openLayer(given, ids, { ...how, fault: { ...how.fault, root: false } });
         const [now, before] = [found, right].map((all) => {
           const tops = perHead("A").flatMap((A) => words.map((_, t) => Math.max(...all[A].row(t))));
           return two(total(tops) / tops.length);
@@ -575,13 +574,13 @@ function layer(stage, kept) {
       }
       case "mask": {
         if (!how.causal && !isPadded)
-          return "There is no mask to forget: switch on the causal mask, or padding.";
+          return "There is no mask to leave out: switch on the causal mask, or padding.";
         return `Without the mask every ${isCut ? "row meets every row" : "word sees the words after it"}${isPadded ? ", and padding is read" : ""}.${how.causal ? leak : ""}`;
       }
       case "split":
-        return `Same shape, wrong numbers: head 0 should get ${size} of the ${D} columns of every word, and gets ${part} alone.${leak}`;
+        return `The right shape, cut by words: head 0 should get ${size} of the ${D} columns of every word, and gets ${part} alone.${leak}`;
       case "join":
-        return `Same shape, wrong numbers: the row of ${word(0)} is filled from the first ${Math.min(H, T)} rows of head 0 alone.${leak}`;
+        return `The right shape, head after head: the row of ${word(0)} is filled from the first ${Math.min(H, T)} rows of head 0 alone.${leak}`;
       default: {
         const sum = two(total(found.A0.row(follow)));
         const nan = " PyTorch makes nan of padding’s empty columns; here they are 0.";
@@ -590,7 +589,6 @@ function layer(stage, kept) {
     }
   }
 
-  // Draw the flow.
   function paint() {
     const { found, H, size, names, owner, isCut } = shown;
     parts = place(found, shown, isNarrow);
@@ -603,7 +601,7 @@ function layer(stage, kept) {
       const columns = `column${size > 1 ? `s ${head * size}–${(head + 1) * size - 1}` : ` ${head}`}`;
       const meaning = isCut
         ? `pieces of ${listed(names.map((_, r) => `“${names[owner(head, r)]}”`))} alone`
-        : `${columns} of every word${H === 2 ? `; finds ${given.heads[head]}` : ""}`;
+        : `${columns} of every word${H === 2 ? `; looks for ${given.heads[head]}` : ""}`;
       const title = draw(picture, "text", { x: x + 6, y: y + 12, class: "small lane" });
       entitle(title, (title.dataset.text = `head ${head}: ${meaning}`));
     }
@@ -686,7 +684,7 @@ function layer(stage, kept) {
   // Which head a cell belongs to, or null.
   function headOf(name, r, c) {
     const { T, D, size } = shown;
-    const { split, join } = how.forget;
+    const { split, join } = how.fault;
     if ("QKV".includes(name)) return Math.floor(split ? (r * D + c) / (T * size) : c / size);
     if (name === "J") return joinedFrom(r, c, shown)[0];
     if (name === "Wo") return join ? null : Math.floor(r / size);
@@ -707,10 +705,10 @@ function layer(stage, kept) {
     return parent;
   }
 
-  // The code: what is forgotten is struck out, and what stands in its place comes after it.
+  // The code: a mistake strikes lines out, and writes others after them.
   function code() {
     const off = (flag) =>
-      flag === "mask" ? how.forget.mask || (!how.causal && !how.padding) : how.forget[flag];
+      flag === "mask" ? how.fault.mask || (!how.causal && !how.padding) : how.fault[flag];
     lines.replaceChildren();
     CODE.forEach(([text, stages, flag, instead], n) => {
       const isOff = flag && off(flag);
@@ -748,11 +746,10 @@ function layer(stage, kept) {
   };
   const rowOf = (name, r) => all(name).filter((cell) => cell[1] === r);
   const perHead = (kind) => times(shown.H, (h) => `${kind}${h}`);
-  // The steps of one word: each with its cells, the lines of code, and a sentence that is true
-  // whatever is forgotten.
+  // The steps of one word: each with its cells, its lines of code, and a sentence.
   function steps(w) {
     const { found, H, size, word, slot, owner, isCut, ids, names } = shown;
-    const { causal, padding, forget } = how;
+    const { causal, padding, fault } = how;
     const it = word(w);
     const pick = (row, whole = /^$/) =>
       Object.keys(found).flatMap((name) =>
@@ -761,27 +758,27 @@ function layer(stage, kept) {
     const held = listed(ids.map((_, r) => word(owner(0, r))));
     const meant = times(H, (h) => names[owner(h, w)]).join("|");
     const head = isCut
-      ? `Without the transpose head 0 is filled with ${held} in pieces, not with ${size} columns of every word. Row ${w}, meant for ${it}, is “${meant}”: in each head a piece of another word.`
+      ? `By view alone head 0 is filled with ${held} in pieces, not with ${size} columns of every word. Row ${w}, meant for ${it}, is “${meant}”: in each head a piece of another word.`
       : H > 1
         ? `A head is a share of the columns: head 0 takes the first ${size} of Q, K and V, for every word; head 1 the next ${size}.`
         : "One head alone takes all columns.";
 
-    const root = forget.root ? "No root: nothing is divided." : `Divided by √D_head = √${size}.`;
+    const root = fault.root ? "No root: nothing is divided." : `Divided by √D_head = √${size}.`;
     const away = ids.map((_, s) => s).filter((s) => found.S0.row(w)[s] === -Infinity);
     let mask = "No mask hides anything.";
     if (causal || padding) mask = `The mask hides ${listed(away.map(word)) || "nothing"}.`;
     if (away.length && isCut)
       mask = `The mask goes by the number of a row and hides ${listed(away.map(String))}, whatever they hold.`;
-    if ((causal || padding) && forget.mask) mask = "The mask is forgotten: nothing is hidden.";
+    if ((causal || padding) && fault.mask) mask = "No mask is set: nothing is hidden.";
 
     const looks = times(Math.min(H, 2), (h) => {
       const weights = [...found[`A${h}`].row(w)];
-      if (forget.axis) return `in head ${h} to ${two(weights.reduce((a, b) => a + b))}`;
+      if (fault.axis) return `in head ${h} to ${two(weights.reduce((a, b) => a + b))}`;
       const best = Math.max(...weights);
       const meaning = H === 2 && !isCut ? `, which looks for ${given.heads[h]},` : "";
       return `head ${h}${meaning} reads most from ${slot(weights.indexOf(best), h)}: ${two(best)}`;
     });
-    const softmax = forget.axis
+    const softmax = fault.axis
       ? `Softmax over the wrong axis: the weights of ${isCut ? `row ${w}` : it} add up ${looks.join(", ")}, not to 1.`
       : `${looks.join("; ")}.`.replace("h", "H");
 
@@ -795,7 +792,7 @@ function layer(stage, kept) {
         ? `The heads stand side by side again: ${D} numbers, ${size} from each.`
         : `The row of ${it} holds what ${isCut ? "pieces of " : ""}${listed(owners.map(word))} found${isOwn ? ", among the words of their head alone" : ""}.${later && ` The future leaks in from ${later}.`}`;
 
-    const next = isBroken() || H === 1 ? "" : " Now forget the split’s transpose, and play again.";
+    const next = isBroken() || H === 1 ? "" : " Now split by view alone, and play again.";
     const hand = "Every word gets a key, to be found by, and a value, to hand over.";
     const dots = isCut
       ? `In each head row ${w} meets every row: pieces of words meet pieces of words.`
@@ -870,7 +867,7 @@ function layer(stage, kept) {
     sum.textContent = made;
   }
 
-  const gone = () => Object.keys(FORGET).filter((name) => how.forget[name]);
+  const gone = () => Object.keys(FAULTS).filter((name) => how.fault[name]);
   const isBroken = () => gone().length > 0;
   // What is shown: the cell that is pointed at, a line of code, a step, or nothing.
   function rest() {
@@ -940,7 +937,7 @@ function layer(stage, kept) {
     }
     // The way with most weight: a row of a head that the output is filled from, and the row, made of
     // the word, that it reads: itself, if that is one.
-    const { mask, join, axis } = how.forget;
+    const { mask, join, axis } = how.fault;
     const ways = times(H, (n) => joinedFrom(t, n * size, shown))
       .flatMap(([h, r]) => times(T, (row) => [h, r, row, found[`A${h}`].row(r)[row] + (row === r)]))
       .filter(([h, , row]) => owner(h, row) === s);
@@ -962,7 +959,6 @@ function layer(stage, kept) {
     say(`Change ${word(s)}, and the output of ${word(t)} changes: in head ${h} ${why}.`);
   }
 
-  // Play.
   function showStep() {
     const [on, stages, sentence] = steps(follow)[step];
     show({ on, stages: stages.split(" ") });

@@ -14,7 +14,7 @@ from tools.notebooks import ROOT
 LAYER = kept()
 WORDS = SENTENCES[0].split()
 PADDED = [*WORDS[:4], PADDING, PADDING]
-FORGET = ("root", "mask", "split", "join", "axis")
+FAULTS = ("root", "mask", "split", "join", "axis")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def page(open_file, file):
 
 def test_it_serves_everybody(serves_everybody, file):
     def use(page):
-        for name in ("causal", "padding", "split’s transpose"):
+        for name in ("causal", "padding", "split by view alone"):
             page.get_by_role("button", name=name).click()
         page.locator("summary").evaluate_all("all => all.forEach(e => e.click())")
 
@@ -42,33 +42,33 @@ def test_it_serves_everybody(serves_everybody, file):
 
 
 @torch.no_grad()
-def opened(words, num_heads, causal, forget):
-    """All matrices in torch, with what is forgotten left out as a learner would."""
+def opened(words, num_heads, causal, fault):
+    """All matrices in torch, with the mistakes as a learner makes them."""
     layer, x = module_of(LAYER, num_heads), rows_of(LAYER, words)
     T, D = x.shape
 
     def split(x):
-        if "split" in forget:
+        if "split" in fault:
             return x.view(num_heads, T, layer.head_dim)
         return x.view(T, num_heads, layer.head_dim).transpose(0, 1)
 
     projected = [project(x) for project in (layer.q_proj, layer.k_proj, layer.v_proj)]
     q, k, v = map(split, projected)
     dots = q @ k.mT
-    scores = dots if "root" in forget else dots / layer.head_dim**0.5
+    scores = dots if "root" in fault else dots / layer.head_dim**0.5
     blocked = torch.tensor([word == PADDING for word in words]).expand(T, T)
     if causal:
         blocked = blocked | torch.ones(T, T, dtype=torch.bool).triu(1)
-    if "mask" not in forget:
+    if "mask" not in fault:
         scores = scores.masked_fill(blocked, -torch.inf)
-    weights = scores.softmax(dim=-2 if "axis" in forget else -1).nan_to_num()
+    weights = scores.softmax(dim=-2 if "axis" in fault else -1).nan_to_num()
     heads = weights @ v
-    joined = heads.reshape(T, D) if "join" in forget else heads.transpose(0, 1).reshape(T, D)
+    joined = heads.reshape(T, D) if "join" in fault else heads.transpose(0, 1).reshape(T, D)
     made = {"X": x, "J": joined, "O": layer.out_proj(joined)}
     made |= dict(zip("QKV", projected, strict=True))
     for name, x in zip("qkvDSAM", (q, k, v, dots, scores, weights, heads), strict=True):
         made |= {f"{name}{h}": own for h, own in enumerate(x)}
-    if not forget:
+    if not fault:
         masks = {"key_padding_mask": blocked[-1] if PADDING in words else None, "is_causal": causal}
         output, own = layer(made["X"], made["X"], made["X"], average_attn_weights=False, **masks)
         torch.testing.assert_close(made["O"], output)
@@ -86,22 +86,22 @@ OPEN = """([kept, words, how]) => {
 
 @pytest.mark.parametrize("words", [WORDS, PADDED, ["cat"], [*WORDS, PADDING]])
 def test_the_numbers_are_those_of_the_layer_switch_by_switch(page, words):
-    several = ((), *((name,) for name in FORGET), ("split", "join"), FORGET)
-    for num_heads, causal, forget in itertools.product((1, 2, 4, 8), (False, True), several):
-        how = {"numHeads": num_heads, "causal": causal, "forget": dict.fromkeys(forget, True)}
+    several = ((), *((name,) for name in FAULTS), ("split", "join"), FAULTS)
+    for num_heads, causal, fault in itertools.product((1, 2, 4, 8), (False, True), several):
+        how = {"numHeads": num_heads, "causal": causal, "fault": dict.fromkeys(fault, True)}
         ours = page.evaluate(OPEN, [LAYER, words, how])
-        for name, expected in opened(words, num_heads, causal, forget).items():
+        for name, expected in opened(words, num_heads, causal, fault).items():
             numbers = [float(text.replace("Infinity", "inf")) for text in ours[name]]
             found = torch.tensor(numbers).view(expected.shape)
             torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=f"{how} {name}")
 
 
-def reaches(words, num_heads, forget):
+def reaches(words, num_heads, fault):
     """Which output changes with which word under a causal mask, in torch: (T, T)."""
-    right, columns = opened(words, num_heads, True, forget)["O"], []
+    right, columns = opened(words, num_heads, True, fault)["O"], []
     for s in range(len(words)):
         other = [*words[:s], "river", *words[s + 1 :]]
-        change = opened(other, num_heads, True, forget)["O"] - right
+        change = opened(other, num_heads, True, fault)["O"] - right
         columns.append(change.abs().amax(dim=1) > 1e-6)
     return torch.stack(columns, dim=1)
 
@@ -114,15 +114,15 @@ def shown(page, name):
     return torch.tensor([float(text.replace("−", "-").replace("∞", "inf")) for text in texts])
 
 
-@pytest.mark.parametrize("forget", ["", "split", "join", "axis", "mask"])
-def test_the_leaks_are_those_of_the_wrong_layer(page, forget):
+@pytest.mark.parametrize("fault", ["", "split", "join", "axis", "mask"])
+def test_the_leaks_are_those_of_the_wrong_layer(page, fault):
     page.get_by_role("button", name="causal").click()
-    if forget:
-        page.locator(".forget button").nth(FORGET.index(forget)).click()
-    seen = reaches(WORDS, 2, (forget,) if forget else ())
+    if fault:
+        page.locator(".fault button").nth(FAULTS.index(fault)).click()
+    seen = reaches(WORDS, 2, (fault,) if fault else ())
     assert shown(page, "R").view(6, 6).bool().equal(seen)
     count = seen.triu(1).sum().item()
-    assert bool(count) == bool(forget)
+    assert bool(count) == bool(fault)
     assert page.locator(".flow .mark").count() == count
     assert page.locator(".links path.path").count() == 5 * bool(count)
     told = f"The future leaks: {count} times" if count else "nothing leaks"
@@ -133,7 +133,7 @@ def test_the_leaks_are_those_of_the_wrong_layer(page, forget):
         "axis": ["head 0: softmax adds up columns, later rows too"],
         "mask": ["head 1: nothing hides “cat” from “hungry”"],
     }
-    assert page.locator(".lane.noted").all_text_contents() == why.get(forget, [])
+    assert page.locator(".lane.noted").all_text_contents() == why.get(fault, [])
 
 
 def say(page):
@@ -205,22 +205,22 @@ def test_play_follows_a_word_whose_heads_read_two_others(page):
         assert all(f"reads most from “{words[s]}”" in reads for s in best)
 
 
-@pytest.mark.parametrize("forget", [("split",), ("join",), ("split", "join"), ("axis", "root")])
-def test_each_step_is_true_when_something_is_forgotten(page, forget):
+@pytest.mark.parametrize("fault", [("split",), ("join",), ("split", "join"), ("axis", "root")])
+def test_each_step_is_true_of_a_mistake(page, fault):
     page.get_by_role("button", name="causal").click()
-    for name in forget:
-        page.locator(".forget button").nth(FORGET.index(name)).click()
+    for name in fault:
+        page.locator(".fault button").nth(FAULTS.index(name)).click()
     steps = played(page)  # of "hungry", in row 1
-    assert ("Row 1, meant for “hungry”, is “the|chased”:" in steps[3]) == ("split" in forget)
+    assert ("Row 1, meant for “hungry”, is “the|chased”:" in steps[3]) == ("split" in fault)
     bold = page.locator(".flow .followed").all_text_contents()
-    assert (bold[3:] == ["1: the", "1: the", "1: chased", "1: chased"]) == ("split" in forget)
+    assert (bold[3:] == ["1: the", "1: the", "1: chased", "1: chased"]) == ("split" in fault)
     wrong = page.locator("p.wrong").inner_text()
-    assert ("the mistake to remember" in wrong) == (forget == ("split", "join"))
-    assert ("meets every key" in steps[4]) == ("split" not in forget)
-    assert ("hides “cat”, “chased”, “a” and “mouse”" in steps[5]) == ("split" not in forget)
-    assert ("Divided" in steps[5]) == ("root" not in forget)
-    sums = [opened(WORDS, 2, True, forget)[f"A{h}"][1].sum().item() for h in range(2)]
-    assert sums == pytest.approx(numbers(steps[6]) if "axis" in forget else [1, 1], abs=0.0051)
+    assert ("the mistake to remember" in wrong) == (fault == ("split", "join"))
+    assert ("meets every key" in steps[4]) == ("split" not in fault)
+    assert ("hides “cat”, “chased”, “a” and “mouse”" in steps[5]) == ("split" not in fault)
+    assert ("Divided" in steps[5]) == ("root" not in fault)
+    sums = [opened(WORDS, 2, True, fault)[f"A{h}"][1].sum().item() for h in range(2)]
+    assert sums == pytest.approx(numbers(steps[6]) if "axis" in fault else [1, 1], abs=0.0051)
     assert (
         steps[8].split("found")[-1]
         == {
@@ -228,7 +228,7 @@ def test_each_step_is_true_when_something_is_forgotten(page, forget):
             ("join",): ". The future leaks in from “cat” and “chased”.",
             ("split", "join"): ", among the words of their head alone.",
             ("axis", "root"): "The heads stand side by side again: 8 numbers, 4 from each.",
-        }[forget]
+        }[fault]
     )
 
 
@@ -259,7 +259,7 @@ def test_any_word_is_read_as_one_of_its_kind(page):
         ("", "my ball", 2),  # until something is typed
     ):
         page.locator("input").fill(text)
-        assert kinds.count() == own
+        assert (kinds.count(), page.locator("input").input_value()) == (own, text)
         expected = opened(read.split(), 2, False, ())["O"]
         torch.testing.assert_close(shown(page, "O"), expected.flatten(), atol=0.0051, rtol=0)
     page.locator("input").fill("the constructor ate books yesterday")
