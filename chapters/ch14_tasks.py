@@ -1,4 +1,4 @@
-"""The two tasks of chapter 14: associative recall, and text as bytes."""
+"""What chapters 14 and 20 train: two tasks, recall and text as bytes, and a model for both."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from functools import cache
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
-from utils.attention import causal_mask
+from utils.attention import MultiHeadAttention, causal_mask
 from utils.docstrings import writer_texts
 
 KEYS, VALUES, QUESTIONS = 64, 64, 16
@@ -48,3 +48,42 @@ def text() -> tuple[Tensor, Tensor]:
         torch.tensor([*"\n\n".join(each).encode()]) for each in writer_texts().values()
     )
     return learnt, unseen
+
+
+class Model(nn.Module):
+    """Pre-norm blocks, each with one of the layers given and a feed-forward network.
+
+    ``forward`` takes ``blocked`` (T, T) and ids (B, T), a tensor for each of ``sizes``; a token is
+    the sum of its embeddings. It gives the logits from place ``start`` on, and the weights of its
+    layer, (B, H, T, T), if it has a single one (None otherwise).
+    """
+
+    def __init__(
+        self,
+        *mhas: MultiHeadAttention,
+        sizes: tuple[int, ...] = (KEYS + 1, VALUES + 1),
+        answers: int = VALUES,
+        start: int = -QUESTIONS,
+    ) -> None:
+        super().__init__()
+        D, norms = mhas[0].embed_dim, 2 * len(mhas) + 1
+        self.mhas, self.start = nn.ModuleList(mhas), start
+        self.embed = nn.ModuleList(nn.Embedding(n, D) for n in sizes)
+        self.ffs = nn.ModuleList(
+            nn.Sequential(nn.Linear(D, 4 * D), nn.GELU(), nn.Linear(4 * D, D)) for _ in mhas
+        )
+        self.norms = nn.ModuleList(nn.LayerNorm(D) for _ in range(norms))
+        self.answer = nn.Linear(D, answers)
+
+    def forward(self, blocked: Tensor, *ids: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Answer from place ``start`` on."""
+        x = sum(embed(i) for embed, i in zip(self.embed, ids, strict=True))
+        norms, weights, one = iter(self.norms), None, len(self.mhas) == 1
+        for mha, ff in zip(self.mhas, self.ffs, strict=True):
+            y = next(norms)(x)  # (B, T, D)
+            y, weights = mha(
+                y, y, y, attn_mask=blocked, need_weights=one, average_attn_weights=False
+            )
+            x = x + y
+            x = x + ff(next(norms)(x))
+        return self.answer(next(norms)(x[:, self.start :])), weights

@@ -1,34 +1,23 @@
-"""Checks of chapter 14: what a sum recalls without repeats, and a sink from a log-sum-exp."""
+"""Checks of chapter 14: the cache of a layout, and what a sum recalls without repeats."""
 
-from exercises.exercise import Case, Cases, Prediction, exercise, normal
+from exercises.exercise import Case, Cases, Prediction, exercise
 
 
 @exercise
-def sink_after() -> Cases:
-    """Check ``function(output, log_sum, sink)``: softmax attention, and what a sink makes of it.
-
-    ``output`` is (B, H, T, D_head), ``log_sum`` (B, H, T, 1), ``sink`` (H,).
-    """
-    randn = normal(0)
-    for B, H in ((1, 2), (2, 3), (3, 4)):  # T = D_head = H, so that a sink without its ones fits too
-        output, log_sum, sink = randn(B, H, H, H), 2 * randn(B, H, H, 1), 2 * randn(H)
-        b = sink.view(H, 1, 1)
-        share = (log_sum - b).sigmoid()
+def cache_share() -> Cases:
+    """Check ``function(layers, T, width)``: the share of the cache that windows leave."""
+    for layers, T, width in (("WWWWWG", 32_768, 1_024), ("WGWG", 100, 20), ("WWG", 10, 16), ("WW", 50, 5)):
+        windows, n = layers.count("W"), len(layers)
+        right = (windows * min(T, width) + (n - windows) * T) / (n * T)
         wrong = {
-            "this is what goes to the sink; return what stays with the keys.": output * (1 - share),
-            "log_sum is a logarithm already: exp(log_sum) is the sum of the exponentials.": output * log_sum / (log_sum + b.exp()),
-            "the sink's logit needs its exponential, too.": output * log_sum.exp() / (log_sum.exp() + b),
-            "the keys' sum stands above the line as well: without a sink nothing may change.": output / (log_sum.exp() + b.exp()),
-            "the sink adds to the denominator; it does not multiply it.": output * (-b).exp(),
-            "the sink competes with the sum of the keys' exponentials, not with 1.": output / (1 + b.exp()),
-            "a difference of logarithms is no share yet: its sigmoid is.": output * (log_sum - b),
-            "the sink's value is zero: nothing of it is added to the output.": output * share + 1 - share,
-            "a sink belongs to a head, and `log_sum - sink` gives one to each number of D_head: give it the shape (H, 1, 1).": output
-            * (log_sum - sink).sigmoid(),
-            "a sink belongs to a head, and you gave each query one: give it the shape (H, 1, 1).": output
-            * (log_sum - sink.unsqueeze(1)).sigmoid(),
+            "a text shorter than the window fills only T places of it.": (windows * width + (n - windows) * T) / (n * T),
+            "this is the share that is saved; what is left?": 1 - right,
+            "the layers that read all keep their caches as well.": windows * min(T, width) / (n * T),
+            "divide by the cache of all layers, not of one.": right * n,
+            "a share has no unit: divide by what layers that all read all would keep.": right * n * T,
+            "that is what one layer with a window keeps; count every layer.": min(T, width) / T,
         }
-        yield Case((output, log_sum, sink), output * share, wrong, "the output")
+        yield Case((layers, T, width), right, wrong, "the share")
 
 
 @exercise

@@ -1,9 +1,9 @@
 from exercises import ch14
 
 
-def by_the_sums(output, log_sum, sink):
-    total = log_sum.exp()
-    return output * total / (total + sink.exp()[:, None, None])
+def one_by_one(layers, T, width):
+    sizes = [width if layer == "W" and width < T else T for layer in layers]
+    return sum(sizes) / T / len(sizes)
 
 
-RIGHT = {ch14.sink_after: [by_the_sums], ch14.no_repeats: [0.92, 0.95, 0.97]}
+RIGHT = {ch14.cache_share: [one_by_one], ch14.no_repeats: [0.92, 0.95, 0.97]}
