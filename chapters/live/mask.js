@@ -17,60 +17,60 @@ function mask(stage, { tokens, x, length }) {
   ];
   let [written, row, reader] = [null, 0, 0];
   const [above, below] = ["Mask", ""].map((says) => make("div", { className: "buttons" }, says));
-  const choice = (line, textContent, chosen) => {
-    const button = make("button", { type: "button", textContent, onclick: () => update(chosen()) });
-    line.append(button);
-    return button;
+  const choice = (line, textContent, chosen, more) => {
+    const onclick = () => update(chosen());
+    return line.appendChild(make("button", { type: "button", textContent, onclick, ...more }));
   };
-  const ofMasks = Object.keys(masks).map((name) =>
-    choice(above, name, () => (written = masks[name])),
-  );
+  const ofMasks = Object.keys(masks).map((name) => choice(above, name, () => (written = masks[name])));
   const ofReaders = readers.map(([name, given], i) => {
     if (name !== readers[i - 1]?.[0]) below.append(`${name} gets`);
     const button = choice(below, given, () => (reader = i));
     return set(button, { "aria-label": `${name}(${given})` });
   });
 
+  // Blocks these pairs, or frees them where all are blocked.
+  const flip = (these) => {
+    const now = written ?? every;
+    const free = !now.some((line, t) => line.some((one, s) => one && these(t, s)));
+    written = mapMask(now, (one, t, s) => (these(t, s) ? free : one));
+  };
+
   const { whole, body } = table("", ["query", ...tokens]);
+  [...whole.rows[0].cells].slice(1).forEach((head, s) => {
+    head.textContent = "";
+    choice(head, tokens[s], () => flip((_, j) => j === s), { title: "block or free for all queries" });
+  });
   const corner = Object.assign(whole.rows[0].cells[0], { rowSpan: 2 });
   whole.tHead.prepend(make("tr", {}, corner, make("th", { colSpan: T, textContent: "key" })));
-  const lines = tokens.map((token, t) => {
-    const line = make("tr", {}, make("th", { scope: "row", textContent: token }));
-    line.addEventListener("pointerenter", () => update((row = t)));
-    body.append(line);
-    return line;
+  const lines = tokens.map((textContent, t) => {
+    const onpointerenter = () => update((row = t));
+    return body.appendChild(make("tr", { onpointerenter }, make("th", { scope: "row", textContent })));
   });
   const cells = mapMask(causal, (_, t, s) => {
-    const cell = make("button", { type: "button", tabIndex: t + s ? -1 : 0 });
-    const flipped = () => mapMask(written ?? every, (one, i, j) => one !== (i === t && j === s));
-    cell.addEventListener("click", () => update((written = flipped())));
+    const only = () => flip((i, j) => i === t && j === s);
+    const cell = choice(lines[t].appendChild(make("td")), "", only, { tabIndex: t + s ? -1 : 0 });
     cell.addEventListener("focus", () => {
       cells.flat().forEach((other) => (other.tabIndex = other === cell ? 0 : -1));
       update((row = t));
     });
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     cell.addEventListener("keydown", (event) => {
-      const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
       const step = steps[event.key];
       if (!step) return;
       event.preventDefault();
       cells[clamp(t + step[0], 0, T - 1)][clamp(s + step[1], 0, T - 1)].focus();
     });
-    lines[t].append(make("td", {}, cell));
     return cell;
   });
-  const legend = `blue: read; the bluer, the more weight
-    – blocked: no weight
-    ! and a number: read, but you blocked it
-    ! – blocked, but you let it be read
-    0/0: no key is left for this query`;
-  const [title, ofMask, ofRow] = [make("b"), make("p"), make("p")];
+  const [title, ofMask, ofRow, ofPadding] = [make("b"), make("p"), make("p"), make("p")];
   const told = set(make("div", {}, ofRow, ofMask), { role: "status" }); // and the bars' numbers
   const bars = ["Without a mask", "With this mask"].map((says) => {
     const bar = make("div", { className: "shares" }, ...tokens.map(() => make("span")));
     return set(make("div", {}, says, bar), { "aria-hidden": true });
   });
-  const sum = make("div", {}, title, ...bars, told, make("p", {}, legend));
-  stage.append(above, below, make("div", {}, whole), sum);
+  const legend = make("p", {}, "blue: weight, –: blocked, !: against your mask, 0/0: no key left");
+  const grid = make("div", {}, whole, legend, ofPadding);
+  stage.append(above, below, grid, make("div", {}, title, ...bars, told));
 
   function update() {
     const meant = written ?? every;
@@ -101,27 +101,28 @@ function mask(stage, { tokens, x, length }) {
     ofReaders.forEach((button, i) => set(button, { "aria-pressed": i === reader }));
     whole.caption.textContent = written
       ? `Given: ${given}\nTrue = ${isTrue}`
-      : "No mask is given.\nTap a cell to block its key.";
+      : "No mask is given.\nTap a cell to block it, a key for its column.";
+    const still = `The ${tokens[length]} rows still read, which does no harm: their outputs are not used.`;
+    ofPadding.textContent = meant.some((line) => line[length]) ? "" : still;
     ofMask.textContent = written ? isRead : "";
     title.textContent = `Query “${tokens[row]}” (or tap another row)`;
-    [before, weights].forEach((all, i) =>
+    const [was, is] = [before, weights].map((all) => all.row(row));
+    [was, is].forEach((shares, i) =>
       bars[i].querySelectorAll("span").forEach((part, s) => {
-        const share = all.row(row)[s];
+        const share = shares[s];
         part.style.flexGrow = share;
         part.className = read[row][s] ? "" : "out";
         part.textContent = share < 0.1 ? "" : `${tokens[s]}\n${two(share)}`;
       }),
     );
     const reads = [...tokens.keys()].filter((s) => read[row][s]);
-    const left = reads.reduce((sum, s) => sum + before.row(row)[s], 0).toFixed(3);
-    const shares = reads.map(
-      (s) => `“${tokens[s]}” ${before.row(row)[s].toFixed(3)} / ${left} ≈ ${two(weights.row(row)[s])}`,
-    );
+    const left = reads.reduce((sum, s) => sum + was[s], 0).toFixed(3);
+    const each = reads.map((s) => `“${tokens[s]}” ${was[s].toFixed(3)} / ${left} ≈ ${two(is[s])}`);
     ofRow.textContent = !reads.length
       ? `No key is left, and the softmax is 0/0: ${name} gives ${reader ? "NaN" : "zeros"}.`
       : reads.length === T
         ? "No key is blocked: both bars are the same."
-        : `What is read had ${left} of the weight, and now has all of it: ${shares.join(", ")}.`;
+        : `What is read had ${left} of the weight, and now has all of it: ${each.join(", ")}.`;
   }
   update();
 }

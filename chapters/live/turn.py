@@ -6,7 +6,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
-from matplotlib.patches import Circle
 from torch import Tensor
 
 from chapters.live.figure import LiveFigure
@@ -37,24 +36,19 @@ def live_turn(caption: str, query: Tensor, key: Tensor) -> LiveFigure:
             ends = both[0, t], both[1, t + APART]
             for word, end, colour in zip(words, ends, PALETTE, strict=False):
                 place = (end - word) * (name == "added")
-                axes.quiver(*place, *word, color=NEUTRAL, width=0.012, **look)
-                axes.quiver(0, 0, *place, color=colour, width=0.012, **look)
+                axes.quiver(0, 0, *word, color=NEUTRAL, width=0.012, **look)
+                axes.quiver(*word, *place, color=colour, width=0.012, **look)
                 axes.quiver(0, 0, *end, color=colour, width=0.022, **look)
-                radius = 1.0 if name == "added" else word.norm()
-                axes.add_patch(Circle((0, 0), radius, fill=False, color=NEUTRAL, alpha=0.4))
             score = f"{scores[name][t - FIRST]:.2f}".replace("-", "−")
             axes.set(title=f"{name}: query {t}, key {t + APART},\nscore {score}")
-            axes.set(aspect="equal", xlim=(-1.3, 1.8), ylim=(-1.1, 2.0))
+            axes.set(aspect="equal", xlim=(-2.1, 2.7), ylim=(-2.1, 2.5))
             axes.set_axis_off()
         panels[2].plot(at, scores[name], "-" * (n - 1), color=PALETTE[n], linewidth=2.5)
         panels[2].set(xlabel="place of the query", title=f"score, {name}", ylim=(-1, 4))
-    names = "query", "key", "word", "thin: place"
-    for name, colour in zip(names, (*PALETTE[:2], NEUTRAL, "none"), strict=True):
-        panels[2].plot([], [], color=colour, label=name)
-    figure.legend(loc="outside upper center", ncols=4)
+    figure.suptitle("blue: query, orange: key, grey: word, thin: position", fontsize="medium")
     of = "; ".join(f"{name} {s.min():.2f} to {s.max():.2f}" for name, s in scores.items())
     alt = f"""Scores of a query and a key {-APART} places before it, as both move on: {of}. With
-        RoPE both arrows turn alike; where a clock's hand is added, lengths and angle change."""
+        RoPE both arrows turn alike; where positions are added, lengths and angle change."""
     given: dict[str, Any] = {"query": query.tolist(), "key": key.tolist()}
     given |= {"first": FIRST, "last": LAST, "begins": APART}
     return LiveFigure(__file__, OWN, given, DescribedFigure(figure, alt, caption))

@@ -16,14 +16,18 @@ with says("With four heads the slopes are 1/4, 1/16, 1/64 and 1/256"):
     claim((slopes - torch.tensor([1 / 4, 1 / 16, 1 / 64, 1 / 256])).abs().max(), at_most=1e-7)
 with says("Rotary keeps the product of a query and a key wherever they stand"):
     at, (q, k) = torch.arange(20, 81) / 10, torch.stack([query, key]).unsqueeze(1).expand(2, 61, 2)
-    turned = rotate(q, at), rotate(k, at - 1)  # ten places before, by 0.1 radians a place
-    hands = clock(at, 2), clock(at - 1, 2)
-    added = q + hands[0], k + hands[1]
-    claim((turned[0] * turned[1]).sum(dim=-1).std(), at_most=1e-4)
-    claim((added[0] * added[1]).sum(dim=-1).std(), at_least=1)
+    kept = {n: (rotate(q, at) * rotate(k, at + n / 10)).sum(dim=-1) for n in range(-20, 21)}
+    claim(max(scores.std() for scores in kept.values()), at_most=1e-4)
+with says("ten places before the query the key scores 2.47, ten after it −1.77, wherever"):
+    claim([round(kept[n][0].item(), 2) for n in (-10, 10)] == [2.47, -1.77])
 with says("the two hands turn alike as well, but what they are added to does not turn with them."):
-    claim((hands[0] * hands[1]).sum(dim=-1).std(), at_most=1e-4)
-    claim(min(x.norm(dim=-1).std() for x in added), at_least=0.5)
+    for hands in (torch.stack([clock(at, 2), clock(at + n / 10, 2)]) for n in kept):
+        claim(hands.prod(dim=0).sum(dim=-1).std(), at_most=1e-4)
+        a, b = torch.stack([q, k]) + hands
+        angle, score = F.cosine_similarity(a, b, dim=-1).acos(), (a * b).sum(dim=-1)
+        four = (a.norm(dim=-1), 1.9), (b.norm(dim=-1), 1.9), (score, 1.4), (angle, 0.9)
+        for moving, least in four:
+            claim(moving.max() - moving.min(), at_least=least)
 with says("ALiBi's reader names the right one."):
     claim((answers == labels)[labels >= 0].all())
 with says("Only $j - t$ is left: how far the key is from the query, and on which side."):

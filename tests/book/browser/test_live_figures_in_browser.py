@@ -17,7 +17,7 @@ PRICES = torch.tensor([[2.0], [3.0], [5.0]])  # (S, D_value)
 START = torch.tensor([1.0, 1.0])
 TOKENS = ["can", "you", "?", "[PAD]", "<b>"]
 X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [1.0, -1.0]])  # (T, D)
-ARROWS = torch.tensor([[0.75, 1.0], [-0.28, 0.96]])  # of a query and a key: right, up
+ARROWS = torch.tensor([[1.6, 1.2], [-0.5, 1.2]])  # of a query and a key: right, up
 LENGTH, PLACES = 3, torch.arange(5)
 MASKS = {
     "none": torch.ones(5, 5, dtype=torch.bool),
@@ -164,14 +164,14 @@ def test_a_mask_of_ones_own(open_file, file):
     page.get_by_text("padding", exact=True).tap()
     assert "“can” 0.223 / 0.555 ≈ 0.40" in told(page, "mask")
     page.locator(".mask td button").nth(1).tap()
+    page.locator(".mask thead button").first.tap()  # all of a column
     own = MASKS["padding"].clone()
-    own[0, 1] = False
+    own[0, 1] = own[:, 0] = False
     assert_masks(page, own, own, own)
-    assert page.locator(".mask [aria-pressed=true]").all_inner_texts() == ["mask"]
 
 
 def test_added_places_change_lengths_and_angle_turned_ones_do_not(page):
-    moves = ("both", "ArrowRight", 21, 11), ("key stands", "Home", 21, 1), ("both", "End", 80, 60)
+    moves = ("both", "ArrowRight", 51, 41), ("key stands", "Home", 51, 31), ("both", "End", 80, 60)
     for control, key, t, j in moves:
         slider(page, "turn", control).focus()
         page.keyboard.press(key)
@@ -191,6 +191,8 @@ def test_added_places_change_lengths_and_angle_turned_ones_do_not(page):
     heights = "all => all.map(e => new Set([...e.points].map(p => Math.round(p.y))).size)"
     drawn = page.locator(".turn polyline").evaluate_all(heights)
     assert drawn[0] > drawn[1] == 1
+    slider(page, "turn", "key stands").fill("15")
+    assert re.search("15 before .* 15 after", told(page, "turn"))
 
 
 @pytest.mark.parametrize("way", [0, 2], ids=["added", "turned"])
@@ -203,4 +205,4 @@ def test_arrows_are_dragged_to_other_places(page, way):
         both.fill("40")
         drag(page, middle(grips.nth(way + who)), there)
         assert places in page.locator(".turn label").first.inner_text()
-        assert told(page, "turn").startswith(["Same distance", "Another distance"][who])
+        assert told(page, "turn").startswith(["Same distance", "With RoPE, key 9 after"][who])
