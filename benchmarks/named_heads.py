@@ -9,9 +9,10 @@ The words come from ``everyday.txt``, from the Dale-Chall list of words that chi
 
 What the page says is measured. In 400 sentences of the installed libraries' documentation: the
 weight of a word on the word before it, and how far the rounding moves any weight. In
-``two_senses.txt``, two sentences for each of 68 words, written before any was tried: how often a
-head finds the neighbour that tells the sense, and how often a random word in its place. (How a
-head finds a word was settled with 40 other words, such as bat, mouse and spring.)
+``two_senses.txt``, two sentences for each of 68 words, written before any was tried: in how many
+some head gives the neighbour that tells the sense more than an equal share and more than any other
+word with content (``first``), and in how many it gives it more than half (``half``); and how many
+these are on average when the neighbour of another sentence stands in its place (``swapped``).
 """
 
 from __future__ import annotations
@@ -24,13 +25,12 @@ from functools import cache
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from chapters.live.heads import BEFORE, GIVES, MOST, PAIRS, SCRIPT, ZERO, Reader
+from chapters.live.heads import BEFORE, GIVES, MOST, PAIRS, SCRIPT, ZERO, Reader, content
 from utils.docstrings import docstring_rows
 from utils.minilm import TextEncoder, load_minilm
 from utils.text import minilm_tokenizer
@@ -39,7 +39,6 @@ WORDS = 5_425  # as many as make a script of 2.5 MB
 HERE = Path(__file__).parent
 LONGEST = 14  # words of a sentence
 SENTENCES = 400
-DRAWS = 10  # random words in a place
 MARKS = "[CLS] [SEP] . , ! ? ; : ' \" - a i s t d m"
 RUDE = "(fuck|shit|bitch|porn|c[u]nt|whore|slut|nigg|bastard|sexy)|(ass|arse|cock|dick|tit|nazi)s?$"
 
@@ -63,8 +62,8 @@ def published(model: TextEncoder, words: list[str]) -> Tensor:
     return weights[0]
 
 
-def vocabulary() -> tuple[list[str], int]:
-    """Give marks, what the page needs, everyday words, how many these are, and frequent ones."""
+def vocabulary() -> list[str]:
+    """Give marks, what the page needs, everyday words, and frequent ones."""
     package: Any = find_spec("textstat")  # of benchmarks/requirements.txt; it need not run
     known = Path(package.origin).with_name("resources") / "en" / "easy_words.txt"
     files = [HERE / "two_senses.txt", HERE / "everyday.txt", known]
@@ -72,9 +71,8 @@ def vocabulary() -> tuple[list[str], int]:
     frequent = tokenizer().convert_ids_to_tokens(list(range(1996, len(tokenizer()))))
     whole = [word for word in frequent if re.fullmatch("[a-z]+", word)]
     own = [word for word in re.findall("[a-z]+", " ".join(texts)) if word in set(whole)]
-    first = dict.fromkeys([*MARKS.split(), *own])
-    words = [word for word in dict.fromkeys([*first, *whole]) if not re.match(RUDE, word)]
-    return words[:WORDS], len(first.keys() & set(words))
+    first = dict.fromkeys([*MARKS.split(), *own, *whole])
+    return [word for word in first if not re.match(RUDE, word)][:WORDS]
 
 
 def sentences(known: set[str]) -> list[list[str]]:
@@ -103,17 +101,13 @@ def _text(numbers: Tensor) -> str:
     return base64.b64encode(numbers.contiguous().numpy().tobytes()).decode()
 
 
-def export(model: TextEncoder, words: list[str], everyday: int) -> dict[str, Any]:
+def export(model: TextEncoder, words: list[str]) -> dict[str, Any]:
     """Give what the page fetches."""
     vectors = model.tokens.weight[tokenizer().convert_tokens_to_ids(words)].detach()
     mha: Any = model.blocks[0].mha
     columns = vectors.abs().amax(dim=0).half()
     made: dict[str, Any] = {"width": mha.embed_dim, "numHeads": mha.num_heads}
-    made |= {
-        "words": " ".join(words),
-        "everyday": everyday,
-        "vectors": in_bytes(vectors / columns.float()),
-    }
+    made |= {"words": " ".join(words), "vectors": in_bytes(vectors / columns.float())}
     whole = {
         "columns": columns,
         "places": model.positions.weight[: LONGEST + 2] + model.types.weight[0],
@@ -133,21 +127,21 @@ def measure(model: TextEncoder, made: dict[str, Any]) -> dict[str, float]:
         weights = published(model, sentence)
         shares.append(weights[BEFORE].diagonal(-1)[:-1].mean().item())
         gap = max(gap, (reader.weights(sentence) - weights).abs().max().item())
-    drawn, found = Random(0), {"found": 0.0, "luck": 0.0}
-    drawable = [word for word, fits in zip(words, reader.content, strict=True) if fits]
-    for word, pair in senses().items():
-        for text in pair:
-            sentence = text.replace("*", "").split()
-            place = [part.startswith("*") for part in text.split()].index(True)
-            for name, others in (
-                ("found", [sentence[place]]),
-                ("luck", drawn.sample(drawable, DRAWS)),
-            ):
-                for other in others:
-                    sentence[place] = other
-                    hits = reader.finds(sentence, sentence.index(word))
-                    found[name] += any(t == place for *_, t in hits) / len(others)
-    return {"before": sum(shares) / len(shares), "gap": gap, "sentences": 2 * len(senses())} | found
+    rows = [(word, *text.split("*")) for word, pair in senses().items() for text in pair]
+    found = {"first": 0.0, "half": 0.0, "first swapped": 0.0, "half swapped": 0.0}
+    for word, start, neighbour, end in rows:
+        place = len(start.split()) + 1
+        others = sorted({row[2] for row in rows} - set(f"{start}{neighbour}{end}".split()))
+        for kind, used in (("", [neighbour]), (" swapped", others)):
+            for one in used:
+                tokens, at, weights = reader.ask(word, f"{start}{one}{end}")
+                weights[BEFORE] = 0
+                own = weights[:, place]
+                rivals = weights[:, [t for t in content(tokens, at) if t != place]]
+                first = (own > 1 / len(tokens)) & (own[:, None] > rivals).all(dim=1)
+                found[f"first{kind}"] += first.any().item() / len(used)
+                found[f"half{kind}"] += (own > 0.5).any().item() / len(used)
+    return {"before": sum(shares) / len(shares), "gap": gap, "sentences": len(rows)} | found
 
 
 def script(made: dict[str, Any]) -> str:
@@ -158,7 +152,7 @@ def script(made: dict[str, Any]) -> str:
 def main() -> None:
     """Write the weights, and print what the heads do."""
     model = load_minilm(dropout=0.0)
-    made = export(model, *vocabulary())
+    made = export(model, vocabulary())
     made["measured"] = measure(model, made)
     made["version"] = hashlib.sha256(script(made).encode()).hexdigest()[:8]
     SCRIPT.write_text(script(made), encoding="utf-8")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from chapters.live.heads import PAIRS, SCRIPT, SMALL, Reader, kept, live_heads
+from chapters.live.heads import PAIRS, SCRIPT, SMALL, Reader, kept, live_heads, told
 
 BUTTON = "Ask any word"
 
@@ -30,29 +30,26 @@ def started(page):
     return page
 
 
-def told(page):
-    return page.locator(".told").inner_text()
+def lines(page, side):
+    return page.locator(f".head > div:nth-of-type({side}) > p").all_inner_texts()
 
 
 def test_it_serves_everybody(serves_everybody, folder):
     serves_everybody(folder / "book" / "page.html", started, folder)
 
 
-def test_weights_and_favourites_are_those_of_the_layer(open_page):
+def test_weights_are_those_of_the_layer(open_page):
     page, reader = started(open_page()), Reader(kept())
     run = """([text, small]) => {
         const reader = new Reader(globalThis.courseHeads, small);
         const { words } = reader.split(text);
-        const ranks = reader.favourites("plant").map(({ ranks }) => [...ranks.keys()].slice(0, 9));
-        return [words, reader.weights(words).map(({ data }) => [...data]), ranks];
+        return [words, reader.weights(words).map(({ data }) => [...data])];
     }"""
     for text in (PAIRS["plant"][0], "“Don’t” said the café, “open it; I will!”", ""):
-        words, found, favourites = page.evaluate(run, [text, SMALL])
+        words, found = page.evaluate(run, [text, SMALL])
         expected = reader.weights(words)
         torch.testing.assert_close(torch.tensor(found), expected.flatten(1), atol=1e-5, rtol=0)
     assert words == []
-    order = reader.ranks("plant").argsort()[:, :9]
-    assert favourites == [[reader.words[i] for i in row] for row in order]
 
 
 def test_it_is_fetched_when_asked_for_and_the_still_stays_until_then(open_page):
@@ -67,28 +64,33 @@ def test_it_is_fetched_when_asked_for_and_the_still_stays_until_then(open_page):
     assert alone.locator(".wide svg").is_visible()
 
 
-def test_two_senses_by_keyboard_and_favourites_to_add(open_page):
+def test_every_head_says_where_its_weight_goes(open_page):
+    page, reader = started(open_page()), Reader(kept())
+    shown = page.locator(".others [aria-pressed=true]")
+    assert shown.all_inner_texts() == ["0", "1", "10"]
+    assert page.locator(".head b").last.inner_text() == "Head 2 for “plant”: the word before"
+    for head in range(12):
+        page.locator(".others button").nth(head).press("Enter")
+        place = [10, 0].index(head) if head in (10, 0) else 2
+        for side, sentence in enumerate(PAIRS["plant"], 1):
+            says = lines(page, side)
+            for one, at in ((head, place), (2, 3)):
+                assert says[at] == told(reader.ask("plant", sentence), one)
+    page.locator(".others button").last.press("Enter")  # no longer asked for
+    assert shown.all_inner_texts() == ["0", "1", "10"]
+
+
+def test_two_senses_by_keyboard(open_page):
     page = started(open_page())
-    assert told(page).endswith("“steel” in the second sentence (head 0). Two heads, two tastes.")
-    says = page.locator(".head p:not(.title)").all_inner_texts()
-    assert [says[0], says[3]] == [
-        "finds “garden”, the 7th favourite",
-        "finds “steel”, the 5th favourite",
-    ]
-    rows = page.locator("tbody tr").all_inner_texts()
-    assert len(rows) == 12
-    assert rows[-1].split("\t") == ["2", "the word before", "the", "the"]
+    assert lines(page, 1)[0] == "most on garden, 0.77"
+    assert lines(page, 2)[1] == "most on steel, 0.66"
     page.keyboard.press("ArrowRight")
-    assert told(page).startswith("“grew” finds “garden” in the first sentence (head ")
-    assert page.locator(".head p").nth(2).inner_text() == "The second sentence has no “grew”."
+    assert lines(page, 2) == ["The second sentence has no “grew”."] * 4
     framed = page.locator(".words [aria-pressed=true]")
-    page.locator("input").first.fill("the bat flew out of the dark cave")
-    page.locator("input").last.fill("he hit the ball with his bat")
-    assert framed.all_inner_texts() == ["bat", "bat"]  # the word that they share
-    assert "no favourite of any head in the second" in told(page)
-    page.get_by_role("button", name="cricket").press("Enter")
-    assert page.locator("input").last.input_value().endswith(" bat cricket")
-    assert "“cricket” in the second sentence (head 1)" in told(page)
+    page.locator("input").first.fill("the bark of the tree")
+    page.locator("input").last.fill("my dog has a loud bark")
+    assert framed.all_inner_texts() == ["bark", "bark"]  # the word that they share
+    assert lines(page, 1)[0] == "most on tree, 0.78"
     page.get_by_role("button", name="trunk").press("Enter")
     assert framed.all_inner_texts() == ["trunk", "trunk"]
 
@@ -107,14 +109,15 @@ def test_words_it_does_not_know_are_named(open_page):
     page.locator("input").first.fill("walrus " * 5000)
     assert "Type a word." in heard.inner_text()
     page.locator("input").last.fill("")
-    assert told(page) == ""
+    assert lines(page, 2)[0].startswith("The second sentence has no ")
 
 
 def test_a_finger_picks_a_word_and_sees_its_heads(open_page):
     page = started(open_page(width=390))
-    for row, word in ((".words button", "cars"), (".head.of-0 .strip > span", "made")):
-        page.locator(row, has_text=word).tap()
-        assert told(page).startswith(f"“{word}” finds ")
+    for row, word in ((".words button", "cars"), (".head .strip > span", "made")):
+        page.locator(row, has_text=word).first.tap()
+        assert lines(page, 1)[0] == f"The first sentence has no “{word}”."
     page.get_by_role("button", name="trunk").tap()
-    top, end = (page.locator(one).last.bounding_box()["y"] for one in (".buttons", ".strip"))
-    assert end - top < 680  # what is said and both sentences stand on a phone's screen
+    top = page.locator(".words").first.bounding_box()["y"]
+    end = page.locator(".strip").last.bounding_box()
+    assert end["y"] + end["height"] - top < 700  # words, strips and lines on a phone's screen
