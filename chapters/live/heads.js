@@ -209,8 +209,9 @@ function compare(stage, reader, { pairs, before }) {
     const first = row.indexOf(Math.max(...row));
     const { token, weight: more } = second(side, head);
     const also = token !== first && more >= Math.max(TOLD, 1 / tokens.length);
-    const most = `most on ${tokens[first]}${first === at + 1 ? " itself" : ""}, ${two(row[first] ?? 0)}`;
-    const line = most + (also ? `; ${tokens[token]} gets ${two(more)}` : "");
+    const name = MARKS.includes(tokens[first]) ? tokens[first] : `“${tokens[first]}”`;
+    const most = `most on ${name}${first === at + 1 ? " itself" : ""}, ${two(row[first] ?? 0)}`;
+    const line = most + (also ? `; “${tokens[token]}” gets ${two(more)}` : "");
     says.textContent = at < 0 ? `The ${side.name} sentence has no “${asked}”.` : line;
     const marks = tokens.map((textContent, t) => {
       const weight = row[t];
