@@ -10,6 +10,7 @@ def never_new() -> Cases:
         0.29: "so little it is after training with new keys, where a mixture of values was often wrong. Is it ever wrong here?",
         0.71: "that is a weight, of the plain layer on its first token. To how much do all weights sum here?",
         0.13: "that is a weight on the first token. To how much do all weights sum?",
+        0.86: "that is the sum for a shown key, after training with new ones. Who asks for silence here?",
         0.5: "before training a sink logit is one of several places, and far from half. What moves it later?",
         0.0: "silence has to be learnt. What in this training rewards it?",
         1.0: "nearly; but the logit starts at 0, and nothing drives it all the way to minus infinity.",
@@ -38,7 +39,8 @@ def sink_after() -> Cases:
             "the sink's own logit is missing; yours is 0.": output * log_sum.sigmoid(),
             "the sink competes with the sum of the keys' exponentials, not with 1.": output / (1 + b.exp()),
             "a quotient of logarithms is no logarithm of a quotient: subtract them.": output * log_sum / log_sum.logaddexp(b),
-            "this is the quotient of the two sums; the denominator holds both.": output * (log_sum - b).exp(),
+            "this is one sum divided by the other; the denominator holds both.": output * (log_sum - b).exp(),
+            "this is the sink's part divided by the keys'; the keys' sum stands above, and both below.": output * (b - log_sum).exp(),
             "a difference of logarithms is no share yet: its sigmoid is.": output * (log_sum - b),
             "the sink's value is zero: nothing of it is added to the output.": output * share + 1 - share,
             "a sink belongs to a head, and `log_sum - sink` gives one to each number of D_head: give it the shape (H, 1, 1).": output

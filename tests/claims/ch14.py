@@ -18,13 +18,13 @@ with says(
         claim(abs(loss[name] - told), at_most=0.005)
         claim(len(READ[name]) == 8)
     claim((READ["the best 8"]["loss 128"] < READ["the last 8"]["loss 128"]).all())
-with says("The signs alone choose badly, with 2.17 far worse than a window."):
-    claim(loss["the best 8 by signs"], 2.165, 2.175)
+with says("The signs alone choose far worse than a window, for they leave many ties."):
+    claim(loss["the best 8 by signs"] - loss["the last 8"], at_least=0.3)
 
 # Windows.
 at = {n: texts.pivot(index="seed", columns="layers", values=f"loss {n}") for n in (128, 512)}
 with says(
-    "With windows of 16 in three layers of four, the cache shrinks to a third; the loss does not rise, but falls by 0.02 (95 % interval 0.01 to 0.03)."
+    "the cache shrinks to a third, and the loss does not rise: it is 0.02 less (95 % interval 0.01 to 0.03)"
 ):
     claim(shares["WWWG"], 0.325, 0.345)
     less = at[128]["GGGG"] - at[128]["WWWG"]
@@ -46,7 +46,7 @@ with says(
 with says("and the loss creeps up from 1.41 to 1.53."):
     claim(curves.loc["WWWG", "128"], 1.405, 1.415)
     claim(curves.loc["WWWG", "512"], 1.525, 1.535)
-with says("Without any positions in that layer it does not: 1.43 on 512 bytes, where it was 1.48."):
+with says("Without any positions in that layer the loss on 512 bytes is 1.43 instead of 1.48."):
     claim(at[512]["WWWG"].mean(), 1.475, 1.485)
     claim(at[512]["WWWN"].mean(), 1.425, 1.435)
     claim((at[512]["WWWN"] < at[512]["WWWG"]).all())
@@ -57,6 +57,7 @@ with says("a model reads twice as far before it is lost."):
 
 # The state.
 with says("and adds only what is missing."), torch.no_grad():
+    D = 32
     delta, tokens = GatedDelta(D, 1), torch.randn(1, 9, D)
     how = {"need_weights": True, "is_causal": False}
     ours, _ = delta.attend(tokens, tokens, tokens, causal_mask(9, 9), **how)
@@ -67,30 +68,31 @@ with says("and adds only what is missing."), torch.no_grad():
     theirs, _ = modeling_qwen3_next.torch_recurrent_gated_delta_rule(*qkv, keep.log(), write)
     claim((ours - F.rms_norm(D**0.5 * theirs.view(1, 9, D), [D])).abs().max(), at_most=1e-4)
 with says(
-    "With a state of 256 numbers, one head with the gated delta rule recalls at least 0.92 of the last values; gated sums with 1,024, at most 0.78 (eight seeds)."
+    "With a state of 256 numbers, one head with the gated delta rule recalls 0.93 to 0.97 of the last values; gated sums with 1,024, 0.72 to 0.78 (eight seeds)."
 ):
-    claim(kept("gated delta")["recall"].min(), at_least=0.92)
-    sums = [kept("gated sum of 32")]
-    sums += [kept("gated sum", H=4, lr=lr) for lr in (0.015, 0.03)]
-    claim(pd.concat(sums)["recall"].max(), at_most=0.78)
-    for kind in (
-        "gated delta of 32",
-        "gated sum of 32",
-    ):  # at its best of three rates, by 400 steps
-        short = {lr: kept(kind, range(n), lr=lr, steps=400) for lr, n in ((0.01, 2), (0.03, 8), (0.1, 2))}  # fmt: skip
-        claim(max(short, key=lambda lr: short[lr]["recall"].mean()) == 0.03)
+    claim(kept("gated delta")["recall"].min(), 0.925, 0.935)
+    claim(kept("gated sum", H=4)["recall"].min(), 0.715, 0.725)
+    for lr in (0.015, 0.03):
+        claim(kept("gated sum", H=4, lr=lr)["recall"].max(), at_most=0.785)
+with says(
+    "With twice as many, one head with the delta rule recalls at least 0.92, the sums at most 0.85."
+):
+    claim(kept("gated delta", D=64)["recall"].min(), at_least=0.92)
+    for lr in (0.015, 0.03):
+        claim(kept("gated sum", H=4, D=64, lr=lr)["recall"].max(), at_most=0.85)
 with says("keeps 1,088 numbers for this text, and 64 more for each pair that follows."):
-    claim(17 * 2 * D == 1_088 and 2 * D == 64)
+    claim(17 * 2 * 32 == 1_088 and 2 * 32 == 64)
 with says("Softmax attention recalls more than these states, with a cache that grows."):
     softmax = rows["kind"] == "softmax"
     claim(rows[softmax]["recall"].min() > rows[~softmax]["recall"].max())
 with says(
-    "One layer with a state and one with a cache recall at least 0.98, with little more than half of the numbers; two layers with states, at most 0.88 (eight seeds)."
+    "One layer with a state and one with a cache recall 0.99, with little more than half of the numbers; two layers with states, 0.82 to 0.88 (eight seeds)."
 ):
-    claim(kept("gated delta, softmax", lr=0.01, n=32)["recall"].min(), at_least=0.98)
+    claim(kept("gated delta, softmax", lr=0.01, n=32)["recall"].min(), at_least=0.985)
     claim((256 + CACHE) / (2 * CACHE), 0.5, 0.6)
     for lr in (0.01, 0.03):
-        claim(kept("gated delta, gated delta", lr=lr, n=32)["recall"].max(), at_most=0.88)
-    for kinds, (_, best) in TWO.items():  # of three rates, by one seed
+        claim(kept("gated delta, gated delta", lr=lr, n=32)["recall"].max(), at_most=0.885)
+    claim(kept("gated delta, gated delta", lr=0.01, n=32)["recall"].min(), 0.815, 0.825)
+    for kinds in ("softmax, softmax", "gated delta, softmax"):  # at its best, by one seed
         tried = {lr: kept(kinds, [0], lr=lr, n=32)["recall"][0] for lr in (0.003, 0.01, 0.03)}
-        claim(max(tried, key=tried.get) == best)
+        claim(max(tried, key=tried.get) == 0.01)
