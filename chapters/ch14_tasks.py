@@ -26,8 +26,9 @@ def examples(
 
     A share ``unknown`` of the questions asks for a key that was not shown; the right answer is
     then the key. With ``again`` there are half as many keys, so that most come again, and the
-    last value counts. Nobody reads a question, but with ``itself`` it reads itself. Give what a model takes, ``blocked`` (T, T) and keys and values (B, T), 0
-    for none; and the right answers and whether a question's key is new, both (B, QUESTIONS).
+    last value counts. Nobody reads a question, but with ``itself`` it reads itself. Give what a
+    model takes, ``blocked`` (T, T) and keys and values (B, T), 0 for none; and the right answers
+    and whether a question's key is new, both (B, QUESTIONS).
     """
     keys = torch.rand(B, KEYS, generator=draw).argsort(dim=1)  # shuffled
     slots = torch.arange(n).expand(B, n)
