@@ -103,7 +103,8 @@ function mask(stage, { tokens, x, length }) {
       ? `Given: ${given}\nTrue = ${isTrue}`
       : "No mask is given.\nTap a cell to block it, a key for its column.";
     const still = `The ${tokens[length]} rows still read, which does no harm: their outputs are not used.`;
-    ofPadding.textContent = meant.some((line) => line[length]) ? "" : still;
+    const unread = [meant, read].every((lines) => !lines.some((line) => line[length]));
+    ofPadding.textContent = unread && read[length].some(Boolean) ? still : "";
     ofMask.textContent = written ? isRead : "";
     title.textContent = `Query “${tokens[row]}” (or tap another row)`;
     const [was, is] = [before, weights].map((all) => all.row(row));

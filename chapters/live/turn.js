@@ -131,7 +131,8 @@ function turn(stage, { query, key, first, last, begins }) {
     const rope = (n) => `key ${by(n)}: ${short(score("turned", t, n))}`;
     const sides = Math.min(Math.abs(n), -from, to); // so far it has been before and after
     const tried = sides > 0 ? `${rope(-sides)}; ${rope(sides)}` : rope(n);
-    const ask = sides > 0 ? "The side counts. Move both: do these two stay?" : "And as far on the other side?";
+    const other = n ? "And as far on the other side?" : "And away from it?";
+    const ask = sides > 0 ? "The side counts. Move both: does the score stay?" : other;
     told.textContent = {
       begin: "Move both, by slider or by the blue arrows. Which of the two scores stays?",
       both: `Same distance, query at ${from} to ${to}: ${ran} ${to - from > 9 ? why : ""}`,

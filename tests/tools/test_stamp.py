@@ -68,7 +68,9 @@ LOOP = "book/_static/drawings/loop.svg"
         pytest.param(MASKS, "import torch\n", "import torch  # it\n", set(), id="comment"),
         pytest.param("utils/new.py", "", "def new():\n    return 1\n", set(), id="module"),
         pytest.param("chapters/live/mask.js", "1", "2", {"05"}, id="script"),
-        pytest.param(SHOWN, "places < length", "places < 1 * length", {"05"}, id="live figure"),
+        pytest.param(
+            SHOWN, "arange(T) >= length", "arange(T) >= 1 * length", {"05"}, id="live figure"
+        ),
         pytest.param(LOOP, "head 0", "head 1", {"03"}, id="drawing"),
         pytest.param("exercises/ch04.py", "split(x, H)", "split(x, 1 * H)", {"04"}, id="exercise"),
         pytest.param(
