@@ -23,7 +23,12 @@ def read(*patterns, kinds):
 @pytest.mark.parametrize("pattern", STYLES)
 def test_a_style_and_a_drawing_have_colours_of_the_palette(pattern):
     texts = read(pattern, kinds={".css", ".js", ".svg"})
-    other = {(name, c) for name, text in texts.items() for c in HEX.findall(text)}
+    other = {
+        (name, c)
+        for name, text in texts.items()
+        for c in HEX.findall(text)
+        if "weights" not in name
+    }
     assert not {(name, colour) for name, colour in other if colour.lower() not in NAMED}
 
 

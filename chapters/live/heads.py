@@ -161,7 +161,8 @@ def live_heads() -> LiveFigure:
     caption = f"""The framed word asks. Each head shares out a weight of 1 for it: the stronger the
 colour, the larger the share. Below a head’s number stands where most goes, and which other content
 word (not “the” or “of”) gets most, if that is more than an equal share and at least {TOLD:.2f}. The
-three heads that give one such word most stand first. [CLS] and [SEP] are tokens at the two ends.
+three heads that give one such word most stand first. [CLS] and [SEP], the tokens at the two
+ends, take what must go somewhere when a head meets nothing that it looks for.
 Heads: the twelve of the first block of all-MiniLM-L6-v2, rounded, which moved no weight in 400
 sentences by more than {model["measured"]["gap"]:.2f}."""
     given = {
