@@ -75,7 +75,7 @@ with says("so its gate is the same whether its key was shown or not."):
     gates = gated.mhas[0].gate(gated.norms[0](x))[:, -1]
     claim(keys[0, 1] in keys[0, 1:5] and keys[0, 1] not in keys[1, 1:5])
     claim((gates[0] - gates[1]).abs().max(), at_most=1e-5)
-with says("with 0.16, nearly three times an equal share."):
+with says("After sixteen pairs the first token gets 0.16, nearly three times an equal share."):
     claim(silent[silent["n"] == 16]["first, new"].mean(), 2.5 / 17, 0.17)
 with says("and gives the first token 0.13, less than an equal share of five."):
     claim(silent[silent["unknown"] == 0]["first, new"].mean(), 0.10, 0.16)
