@@ -48,7 +48,7 @@ function turn(stage, { query, key, first, last, begins }) {
       ["q", "k"].map((who) => draw(picture, "path", { class: kind + who })),
     );
     const grips = words.map((word, who) => {
-      const grip = draw(picture, "circle", { r: 0.3, class: "grip angle", opacity: 0 });
+      const grip = draw(picture, "path", { class: "grip" });
       // The place turns to where the arrow is drawn to: the nearest at which it points there.
       drag(picture, grip, ({ x, y }) => {
         const way = adds ? -10 : 10; // the clock's hand turns clockwise; places a radian
@@ -107,13 +107,16 @@ function turn(stage, { query, key, first, last, begins }) {
     const across = (x) => 20 + (280 * (x - start)) / (end - start);
     const [[least, most], [same]] = cards.map(({ name, adds, angle, hands, arrows, grips, product }, i) => {
       const tips = both(name, t, n);
+      const lengths = tips.map((tip) => Math.hypot(...tip));
       tips.forEach((tip, who) => {
         const [x, y] = words[who];
-        if (adds) set(hands[who], { d: arrow([x, y], [tip[0] - x, tip[1] - y]) });
+        const end = `${tip[0]} ${-tip[1]}`;
+        const far = angles.row(t + who * n)[1] % (2 * Math.PI) > Math.PI;
+        const arc = `M${x} ${-y}A${lengths[who]} ${lengths[who]} 0 ${Number(far)} 0 ${end}`;
+        set(hands[who], { d: adds ? arrow([x, y], [tip[0] - x, tip[1] - y]) : arc });
         set(arrows[who], { d: arrow([0, 0], tip) });
-        set(grips[who], { cx: tip[0], cy: -tip[1] });
+        set(grips[who], { d: `M${adds ? `${x} ${-y}` : "0 0"}L${end}` });
       });
-      const lengths = tips.map((tip) => Math.hypot(...tip));
       const [[a, b], [c, d]] = tips.map((tip, who) => tip.map((x) => (0.4 * x) / lengths[who]));
       const between = Math.atan2(b * c - a * d, a * c + b * d); // clockwise
       set(angle, { d: `M0 0L${a} ${-b}A.4 .4 0 0 ${Number(between > 0)} ${c} ${-d}Z` });
