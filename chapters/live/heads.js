@@ -194,7 +194,7 @@ function compare(stage, reader, { pairs, before }) {
     blocks.forEach(({ title, parts }, b) => {
       const head = large[b] ?? before;
       title.textContent = `Head ${head} for “${asked}”${head === before ? ": the word before" : ""}`;
-      parts.forEach((part, n) => paint(part, sides[n], head));
+      parts.forEach((part, n) => paint(part, sides[n], head, b));
     });
     for (const one of choices) {
       const same = pairs[one.textContent].every((text, n) => sides[n].input.value === text);
@@ -202,7 +202,7 @@ function compare(stage, reader, { pairs, before }) {
     }
   }
   // Where most goes, and a sentence: the stronger a word's colour, the more weight it gets.
-  function paint({ says, strip }, side, head) {
+  function paint({ says, strip }, side, head, b) {
     const { at, known, weights } = side;
     const tokens = at < 0 ? [] : [MARKS[0], ...known, MARKS[1]];
     const row = at < 0 ? [] : [...weights[head].row(at + 1)];
@@ -212,7 +212,8 @@ function compare(stage, reader, { pairs, before }) {
     const name = MARKS.includes(tokens[first]) ? tokens[first] : `“${tokens[first]}”`;
     const most = `most on ${name}${first === at + 1 ? " itself" : ""}, ${two(row[first] ?? 0)}`;
     const line = most + (also ? `; “${tokens[token]}” gets ${two(more)}` : "");
-    says.textContent = at < 0 ? `The ${side.name} sentence has no “${asked}”.` : line;
+    const lacks = b ? "" : `The ${side.name} sentence has no “${asked}”.`;
+    says.textContent = at < 0 ? lacks : line;
     const marks = tokens.map((textContent, t) => {
       const weight = row[t];
       const share = make("small", { textContent: weight >= TOLD ? two(weight) : "" });
