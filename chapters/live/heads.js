@@ -103,7 +103,7 @@ function compare(stage, reader, { pairs, before }) {
   let asked = ""; // the word
   let wanted = null; // a head that stays
   const sides = ["first", "second"].map((name) => {
-    const oninput = () => (read(side), frame(side));
+    const oninput = () => ((wanted = null), read(side), frame(side));
     const input = make("input", { type: "text", spellcheck: false, autocomplete: "off", oninput });
     set(input, { "aria-label": `Words of the ${name} sentence, to change` });
     const heard = set(make("p", { className: "heard" }), { role: "status" });

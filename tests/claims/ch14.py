@@ -18,9 +18,6 @@ with says(
         claim(abs(loss[name] - told), at_most=0.005)
         claim(len(READ[name]) == 8)
     claim((READ["the best 8"]["loss 128"] < READ["the last 8"]["loss 128"]).all())
-with says("The signs alone choose far worse than a window, for they leave many ties."):
-    claim(loss["the best 8 by signs"] - loss["the last 8"], at_least=0.3)
-
 # Windows.
 at = {n: texts.pivot(index="seed", columns="layers", values=f"loss {n}") for n in (128, 512)}
 with says(
@@ -86,13 +83,10 @@ with says("Softmax attention recalls more than these states, with a cache that g
     softmax = rows["kind"] == "softmax"
     claim(rows[softmax]["recall"].min() > rows[~softmax]["recall"].max())
 with says(
-    "One layer with a state and one with a cache recall 0.99, with little more than half of the numbers; two layers with states, 0.82 to 0.88 (eight seeds)."
+    "One cache is enough: alone or beside a state, it recalls at least 0.98, while two states recall 0.82 to 0.88 (eight seeds)."
 ):
-    claim(kept("gated delta, softmax", lr=0.01, n=32)["recall"].min(), at_least=0.985)
-    claim((256 + CACHE) / (2 * CACHE), 0.5, 0.6)
+    for kinds in ("softmax", "gated delta, softmax"):
+        claim(kept(kinds, lr=0.01, n=32)["recall"].min(), at_least=0.98)
     for lr in (0.01, 0.03):
         claim(kept("gated delta, gated delta", lr=lr, n=32)["recall"].max(), at_most=0.885)
     claim(kept("gated delta, gated delta", lr=0.01, n=32)["recall"].min(), 0.815, 0.825)
-    for kinds in ("softmax, softmax", "gated delta, softmax"):  # at its best, by one seed
-        tried = {lr: kept(kinds, [0], lr=lr, n=32)["recall"][0] for lr in (0.003, 0.01, 0.03)}
-        claim(max(tried, key=tried.get) == 0.01)
