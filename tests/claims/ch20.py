@@ -43,8 +43,11 @@ with says(
         claim(len(of(at_once, kind, "recall")) == 8)
         claim(of(at_once, kind, "recall").min(), at_least=0.99)
     claim(of(at_once, "plain, all else slower", "recall").max(), at_most=1 / 3)
-with says("Dividing by 32 helps as much, once one has found the 32."):
+with says(
+    "Dividing by 32 saves them as well, but QK-norm ends at a lower loss (in all eight seeds)."
+):
     claim(of(at_once, "scores / 32", "recall").min(), at_least=0.99)
+    claim((of(at_once, "QK-norm", "loss") < of(at_once, "scores / 32", "loss")).all())
 with says("At 0.3 QK-norm fails, too, in five seeds of eight."):
     claim((of(rates[rates["lr"] == 0.3], "QK-norm", "recall") < 0.5).sum() == 5)
 with says("From here on the rate is 0.03, the best of the plain layer's four."):
