@@ -103,7 +103,7 @@ function compare(stage, reader, { pairs, before }) {
   let asked = ""; // the word
   let wanted = null; // a head that stays
   const sides = ["first", "second"].map((name) => {
-    const oninput = () => ((wanted = null), read(side), frame(side));
+    const oninput = () => (read(side), frame(side));
     const input = make("input", { type: "text", spellcheck: false, autocomplete: "off", oninput });
     set(input, { "aria-label": `Words of the ${name} sentence, to change` });
     const heard = set(make("p", { className: "heard" }), { role: "status" });
@@ -176,7 +176,8 @@ function compare(stage, reader, { pairs, before }) {
   }
   // The word with content, other than the asking one, that gets most: its token and its weight.
   function second({ at, known, weights }, head) {
-    const row = at < 0 ? [] : weights[head].row(at + 1);
+    if (at < 0) return { token: 0, weight: 0 };
+    const row = weights[head].row(at + 1);
     const own = known.map((word, t) => (word !== asked && reader.isContent(word) ? row[t + 1] : 0));
     const weight = Math.max(0, ...own);
     return { token: own.indexOf(weight) + 1, weight };
@@ -193,7 +194,8 @@ function compare(stage, reader, { pairs, before }) {
       );
     blocks.forEach(({ title, parts }, b) => {
       const head = large[b] ?? before;
-      title.textContent = `Head ${head} for “${asked}”${head === before ? ": the word before" : ""}`;
+      const mine = head === wanted ? ", your choice," : "";
+      title.textContent = `Head ${head}${mine} for “${asked}”${head === before ? ": the word before" : ""}`;
       parts.forEach((part, n) => paint(part, sides[n], head, b));
     });
     for (const one of choices) {

@@ -86,6 +86,7 @@ def test_two_senses_by_keyboard(open_page):
     assert lines(page, 2) == ["The second sentence has no “grew”.", *[""] * 3]
     framed = page.locator(".words [aria-pressed=true]")
     page.locator("input").first.fill("the bark of the tree")
+    assert lines(page, 1)[0] == "most on “tree”, 0.78"  # though “bark” stands in one alone
     page.locator("input").last.fill("my dog has a loud bark")
     assert framed.all_inner_texts() == ["bark", "bark"]  # the word that they share
     assert lines(page, 1)[0] == "most on “tree”, 0.78"
