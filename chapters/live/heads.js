@@ -4,8 +4,6 @@
 const MARKS = ["[CLS]", "[SEP]"];
 const EPS = 1e-12; // of its layer norm
 const ZERO = 79; // the character that means 0
-const TOLD = 0.1; // the weight from which a number is shown
-const LARGE = 3; // heads are shown large
 
 // Rows of numbers in steps, each row with its scale, or of two bytes each.
 function rowsOf({ steps, scales, halves: whole }, columns) {
@@ -94,7 +92,8 @@ function heads(stage, given) {
   });
 }
 
-function compare(stage, reader, { pairs, before }) {
+// `least`: the weight from which a number is shown; `count`: of heads that are shown large.
+function compare(stage, reader, { pairs, before, least, count }) {
   const offers = make("div", { className: "buttons" }, "Two senses of");
   const choices = Object.keys(pairs).map((textContent) =>
     make("button", { type: "button", textContent, onclick: () => open(textContent) }),
@@ -116,12 +115,12 @@ function compare(stage, reader, { pairs, before }) {
     return side;
   });
   // Heads, large, and small that which looks at the word before.
-  const blocks = Array.from({ length: LARGE + 1 }, (_, n) => {
+  const blocks = Array.from({ length: count + 1 }, (_, n) => {
     const parts = sides.map(() => {
       const says = set(make("p"), { role: "status" });
       return { says, strip: make("div", { className: "strip" }) };
     });
-    const strips = parts.map(({ says, strip }) => make("div", {}, says, n < LARGE ? strip : ""));
+    const strips = parts.map(({ says, strip }) => make("div", {}, says, n < count ? strip : ""));
     const title = make("b");
     return { title, parts, block: make("div", { className: "head" }, title, ...strips) };
   });
@@ -134,7 +133,7 @@ function compare(stage, reader, { pairs, before }) {
   });
   others.append(...picks);
   stage.append(offers, ...sides.map(({ pane }) => pane));
-  stage.append(...blocks.slice(0, LARGE).map(({ block }) => block), others, blocks[LARGE].block);
+  stage.append(...blocks.slice(0, count).map(({ block }) => block), others, blocks[count].block);
 
   function open(word) {
     sides.forEach((side, n) => ((side.input.value = pairs[word][n]), read(side)));
@@ -185,8 +184,8 @@ function compare(stage, reader, { pairs, before }) {
   function show() {
     const worth = picks.map((_, head) => Math.max(...sides.map((side) => second(side, head).weight)));
     const order = [...worth.keys()].filter((head) => head !== before);
-    const large = order.sort((a, b) => worth[b] - worth[a]).slice(0, LARGE);
-    if (wanted !== null && !large.includes(wanted)) large[LARGE - 1] = wanted;
+    const large = order.sort((a, b) => worth[b] - worth[a]).slice(0, count);
+    if (wanted !== null && !large.includes(wanted)) large[count - 1] = wanted;
     picks.forEach((one, head) => set(one, { "aria-pressed": large.includes(head) }));
     for (const { at, buttons } of sides)
       buttons.forEach((button, t) =>
@@ -206,19 +205,22 @@ function compare(stage, reader, { pairs, before }) {
   // Where most goes, and a sentence: the stronger a word's colour, the more weight it gets.
   function paint({ says, strip }, side, head, b) {
     const { at, known, weights } = side;
-    const tokens = at < 0 ? [] : [MARKS[0], ...known, MARKS[1]];
-    const row = at < 0 ? [] : [...weights[head].row(at + 1)];
+    if (at < 0) {
+      says.textContent = b ? "" : `The ${side.name} sentence has no “${asked}”.`;
+      strip.replaceChildren();
+      return;
+    }
+    const tokens = [MARKS[0], ...known, MARKS[1]];
+    const row = [...weights[head].row(at + 1)];
     const first = row.indexOf(Math.max(...row));
     const { token, weight: more } = second(side, head);
-    const also = token !== first && more >= Math.max(TOLD, 1 / tokens.length);
+    const also = token !== first && more >= Math.max(least, 1 / tokens.length);
     const name = MARKS.includes(tokens[first]) ? tokens[first] : `“${tokens[first]}”`;
-    const most = `most on ${name}${first === at + 1 ? " itself" : ""}, ${two(row[first] ?? 0)}`;
-    const line = most + (also ? `; “${tokens[token]}” gets ${two(more)}` : "");
-    const lacks = b ? "" : `The ${side.name} sentence has no “${asked}”.`;
-    says.textContent = at < 0 ? lacks : line;
+    const most = `most on ${name}${first === at + 1 ? " itself" : ""}, ${two(row[first])}`;
+    says.textContent = most + (also ? `; “${tokens[token]}” gets ${two(more)}` : "");
     const marks = tokens.map((textContent, t) => {
       const weight = row[t];
-      const share = make("small", { textContent: weight >= TOLD ? two(weight) : "" });
+      const share = make("small", { textContent: weight >= least ? two(weight) : "" });
       const mark = make("span", {}, make("span", { textContent }), share);
       mark.style.setProperty("--share", weight ** 0.7);
       mark.className = MARKS.includes(textContent) ? "edge" : t === at + 1 ? "asks" : "";

@@ -159,17 +159,18 @@ def live_heads() -> LiveFigure:
         lines = "; ".join(f"head {head} {told(asked, head)}" for head in largest(both))
         texts.append(f"“{sentence}”, asked by “{word}”: {lines}.")
     caption = f"""The framed word asks. Each head shares out a weight of 1 for it: the stronger the
-colour, the larger the share. Below a head’s number stands where most goes; where
-that is no content word (but “the”, say), also which content word gets most, if that is more than an
-equal share and at least {TOLD:.2f}. The
-three heads that give one such word most stand first. [CLS] and [SEP], the tokens at the two
-ends, take what must go somewhere when a head meets nothing that it looks for.
+colour, the larger the share. Below a head’s number stands where most goes; where that is no content
+word (but “the”, say), also which content word gets most, if that is more than an equal share and at
+least {TOLD:.2f}. The three heads that give one such word most stand first. [CLS] and [SEP], the
+tokens at the two ends, take what must go somewhere when a head meets nothing that it looks for.
 Heads: the twelve of the first block of all-MiniLM-L6-v2, rounded, which moved no weight in 400
 sentences by more than {model["measured"]["gap"]:.2f}."""
     given = {
         "pairs": PAIRS,
         "small": SMALL,
         "before": BEFORE,
+        "least": TOLD,
+        "count": LARGE,
         "megabytes": round(SCRIPT.stat().st_size / 1e6, 1),
         "version": model["version"],
     }
