@@ -1,34 +1,32 @@
 """What chapter 14 says, asserted (see `tools/claims.py`)."""
 
-from scipy import stats
 from transformers.models.qwen3_next import modeling_qwen3_next
 
 from tools.claims import claim, says
 
 # Keys.
 with says(
-    "with the best eight a trained model's loss is 1.46 instead of 1.45, with the last eight 1.50 (means of eight seeds)."
+    "with the best eight its loss is 1.46 instead of 1.45, with the last eight 1.50 (means of eight seeds)."
 ):
     for name, told in (("all keys", 1.45), ("the best 8", 1.46), ("the last 8", 1.5)):
         claim(abs(loss[name] - told), at_most=0.005)
         claim(len(READ[name]) == 8)
     claim((READ["the best 8"]["loss 128"] < READ["the last 8"]["loss 128"]).all())
+    claim((READ["all keys"]["loss 128"] < READ["the best 8"]["loss 128"]).all())
 
 # Windows.
 at = {n: texts.pivot(index="seed", columns="layers", values=f"loss {n}") for n in (128, 512)}
-with says(
-    "the cache shrinks to a third, and the loss does not rise: it is 0.02 less (95 % interval 0.01 to 0.03)"
-):
+with says("the cache shrinks to a third, and the loss does not rise."):
     claim(shares["WWWG"], 0.325, 0.345)
-    less = at[128]["GGGG"] - at[128]["WWWG"]
-    low, high = stats.t.interval(0.95, 7, less.mean(), stats.sem(less))
-    claim(less.mean(), 0.015, 0.025)
-    claim(abs(low - 0.01) < 0.005 and abs(high - 0.03) < 0.005)
+    claim((at[128]["WWWG"] - at[128]["GGGG"]).mean(), at_most=0)
+with says("Pieces of 128 bytes, each read alone, cost 1.45."):
+    claim(at[128]["GGGG"].mean(), 1.445, 1.455)
+    claim(late["loss 512"].mean(), at_most=1.44)
 with says(
-    "a model that reads all is lost: its loss is 2.82. Put windows of 128 on it, without more training, and it falls to 1.43 (means of eight seeds)."
+    "a model that reads all is lost: its loss is 2.82. With windows of 128, put on without more training, it is 1.43 (means of eight seeds)."
 ):
     claim(at[512]["GGGG"].mean(), 2.81, 2.825)
-    claim(late.mean(), 1.425, 1.435)
+    claim(late["loss 512"].mean(), 1.425, 1.435)
     claim(len(late) == 8)
 with says(
     "With windows of 16 in all layers it reads on; in\nthree of four its loss rises a little."
@@ -36,17 +34,16 @@ with says(
     claim(curves.loc["GGGG", "192"], at_least=2)
     claim(curves.loc["WWWW", "512"] < curves.loc["WWWW", "128"])
     claim(curves.loc["WWWG", "512"] - curves.loc["WWWG", "128"], at_most=0.15)
-with says("and the loss creeps up from 1.41 to 1.53."):
+with says("and its loss creeps up from 1.41 to 1.53."):
     claim(curves.loc["WWWG", "128"], 1.405, 1.415)
     claim(curves.loc["WWWG", "512"], 1.525, 1.535)
-with says("Without any positions in that layer the loss on 512 bytes is 1.43 instead of 1.48."):
+with says(
+    "Without positions in that layer it still reads all keys, and the loss on 512 bytes is 1.43 instead of 1.48."
+):
     claim(at[512]["WWWG"].mean(), 1.475, 1.485)
     claim(at[512]["WWWN"].mean(), 1.425, 1.435)
     claim((at[512]["WWWN"] < at[512]["WWWG"]).all())
     claim(curves.loc["WWWN", "512"] - curves.loc["WWWN", "128"], at_most=0.02)
-with says("with only the best eight keys, the loss is 2.84; with the last eight, 1.48."):
-    claim(few["the best 8"], 2.83, 2.845)
-    claim(few["the last 8"], 1.475, 1.485)
 with says("a model reads twice as far before it is lost, at a cost of 0.02 within 128 bytes."):
     claim((at[128]["PPPP"] - at[128]["GGGG"]).mean(), 0.015, 0.025)
     claim(curves.loc["PPPP", "256"] - curves.loc["PPPP", "128"], at_most=0.05)
@@ -82,19 +79,27 @@ with says(
     claim(kept("gated delta", D=64)["recall"].min(), at_least=0.92)
     for lr in (0.015, 0.03):
         claim(kept("gated sum", H=4, D=64, lr=lr)["recall"].max(), at_most=0.85)
-with says("keeps 1,088 numbers for this text, and 64 more for each pair that follows."):
+with says("keeps 1,088 numbers for this text, and 64 more for each pair that follows"):
     claim(17 * 2 * 32 == 1_088 and 2 * 32 == 64)
 with says("Softmax attention recalls more than these states, with a cache that grows."):
     softmax = rows["kind"] == "softmax"
     claim(rows[softmax]["recall"].min() > rows[~softmax]["recall"].max())
 with says(
-    "One cache is enough: alone or beside a state, which adds nothing to this task, it recalls at least 0.98, while two states recall 0.82 to 0.88 (eight seeds)."
+    "A sum fills up with old values. Where keys are at right angles,\nfading is enough; where they are not, the delta rule recalls most."
+):
+    claim(recalled(False)[-1], at_most=0.2)
+    claim(max(recalled(False, keep / 20)[-1] for keep in range(12, 20)), 0.4, 0.7)
+    claim(recalled(True)[-1], at_least=0.8)
+    claim(max(recalled(False, keep / 20, True)[-1] for keep in range(12, 20)), at_least=0.98)
+with says("after 100,000 pairs, 6.4 million."):
+    claim(64 * 100_000 == 6_400_000)
+with says(
+    "One cache is enough: alone or beside a state, which adds nothing to this task, it recalls at least 0.98, while two states with nearly as many numbers recall at most 0.94 (eight seeds)."
 ):
     for kinds in ("softmax", "gated delta, softmax"):
         claim(kept(kinds, lr=0.01, n=32)["recall"].min(), at_least=0.98)
-    for lr in (0.01, 0.03):
-        claim(kept("gated delta, gated delta", lr=lr, n=32)["recall"].max(), at_most=0.885)
-    claim(kept("gated delta, gated delta", lr=0.01, n=32)["recall"].min(), 0.815, 0.825)
-    for kinds in ("softmax, softmax", "gated delta, softmax"):  # at its best of three, by one seed
-        short = {lr: kept(kinds, [0], lr=lr, n=32)["recall"][0] for lr in (0.003, 0.01, 0.03)}
-        claim(max(short, key=short.get) == 0.01)
+    for H, lr in ((1, 0.01), (1, 0.03), (4, 0.01), (4, 0.03)):
+        claim(kept("gated delta, gated delta", H=H, lr=lr, n=32)["recall"].max(), at_most=0.945)
+    mix = "gated delta, softmax"  # at its best of three rates, by one seed
+    short = {lr: kept(mix, [0], lr=lr, n=32)["recall"][0] for lr in (0.003, 0.01, 0.03)}
+    claim(max(short, key=short.get) == 0.01)
