@@ -24,8 +24,10 @@ with says("and 4 to 5 % before training."):
     claim(max(untrained), 0.03, 0.07, on=NEWS)
 with says("Bank is the heaviest word."):
     claim(club.split()[by_word.argmax()] == "bank", on=NEWS)
-with says("Two did; six said *sport*."):
-    claim(sorted(name[3:] for name, _, _ in of_bank) == 2 * ["business"] + 6 * ["sport"], on=NEWS)
+with says("A few did; most said *sport*."):  # on another processor one more, or fewer
+    said = [name[3:] for name, _, _ in of_bank]
+    claim(said.count("business"), 1, 3, on=NEWS)
+    claim(said.count("sport"), 5, 7, on=NEWS)
 with says("It is heavy whatever the answer is: 0.05 to 0.11, where an even share is 0.01."):
     claim(min(weight for _, weight, _ in of_bank), 0.03, 0.08, on=NEWS)
     claim(max(weight for _, weight, _ in of_bank), 0.08, 0.16, on=NEWS)
