@@ -87,10 +87,10 @@ with says("Softmax attention recalls more than these states, with a cache that g
 with says(
     "A sum fills up with old values. Where keys are at right angles,\nfading is enough; where they are not, the delta rule recalls most."
 ):
-    claim(recalled(False)[-1], at_most=0.2)
-    claim(max(recalled(False, keep / 20)[-1] for keep in range(12, 20)), 0.4, 0.7)
-    claim(recalled(True)[-1], at_least=0.8)
-    claim(max(recalled(False, keep / 20, True)[-1] for keep in range(12, 20)), at_least=0.98)
+    claim(after.loc["sum", "random keys"], at_most=0.2)
+    claim(after.loc["sum that fades", "random keys"], 0.4, 0.7)
+    claim(after.loc["delta rule", "random keys"], at_least=0.8)
+    claim(after.loc["sum that fades", "keys at right angles"], at_least=0.98)
 with says("after 100,000 pairs, 6.4 million."):
     claim(64 * 100_000 == 6_400_000)
 with says(

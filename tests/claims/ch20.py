@@ -8,6 +8,11 @@ from transformers.models.qwen3 import modeling_qwen3
 from tools.claims import claim, says
 from utils.attention import causal_mask
 
+
+def into_layer(model, ids):  # what the first layer gets, (B, T, D)
+    return model.norms[0](sum(embed(i) for embed, i in zip(model.embed, ids, strict=True)))
+
+
 # Equal to what libraries have.
 with says("divides each query and each key by its root mean square, and multiplies each number"):
     norm, theirs = QKNorm(16).double(), modeling_qwen3.Qwen3RMSNorm(16).double()
@@ -99,8 +104,7 @@ with (
     torch.manual_seed(0)
     lengths = []
     for each in (model, Model(plain(D, 2))):
-        x = sum(embed(ids) for embed, ids in zip(each.embed, inputs[1:], strict=True))
-        length = each.mhas[0].v_proj(each.norms[0](x)).norm(dim=-1).mean(dim=0)
+        length = each.mhas[0].v_proj(into_layer(each, inputs[1:])).norm(dim=-1).mean(dim=0)
         lengths.append(length[0] / length[1:5].mean())
     claim(lengths[0], at_most=0.5)
     claim(lengths[1], at_least=0.9)
@@ -111,8 +115,7 @@ with says("so its gate cannot know whether the key was shown.)"):
     gated = Model(Gated(D, 2)).requires_grad_(False)
     (_, keys, values), *_ = examples(torch.Generator().manual_seed(0), n=4, B=2)
     keys[:, -1] = keys[0, 1]  # shown in the first text
-    x = sum(embed(ids) for embed, ids in zip(gated.embed, (keys, values), strict=True))
-    gates = gated.mhas[0].gate(gated.norms[0](x))[:, -1]
+    gates = gated.mhas[0].gate(into_layer(gated, (keys, values)))[:, -1]
     claim(keys[0, 1] in keys[0, 1:5] and keys[0, 1] not in keys[1, 1:5])
     claim((gates[0] - gates[1]).abs().max(), at_most=1e-5)
 with says("(With $z_h = 0$, not learnt, this is PyTorch's `add_zero_attn`.)"), torch.no_grad():
