@@ -6,48 +6,55 @@ from tools.claims import claim, says
 
 # Keys.
 with says(
-    "with the best eight its loss is 1.46 instead of 1.45, with the last eight 1.50 (means of eight seeds)."
+    "with the best eight its loss is 1.454 instead of 1.450, with the last eight 1.497, with a random eight 3.383 (means of eight seeds)."
 ):
-    for name, told in (("all keys", 1.45), ("the best 8", 1.46), ("the last 8", 1.5)):
-        claim(abs(loss[name] - told), at_most=0.005)
+    told = {"all keys": 1.45, "the best 8": 1.454, "the last 8": 1.497, "random 8": 3.383}
+    for name, said in told.items():
+        claim(abs(loss[name] - said), at_most=0.0005)
         claim(len(READ[name]) == 8)
-    claim((READ["the best 8"]["loss 128"] < READ["the last 8"]["loss 128"]).all())
-    claim((READ["all keys"]["loss 128"] < READ["the best 8"]["loss 128"]).all())
+    each = pd.DataFrame({name: rows["loss 128"] for name, rows in READ.items()})
+    claim((each.diff(axis=1).iloc[:, 1:] > 0).all(axis=None))  # in all eight, in this order
 
-# Windows.
+# Distances.
+ahead = pd.DataFrame({name: rows["loss 512"] for name, rows in AHEAD.items()})
+with says(
+    "a model that reads all is lost: its loss is 2.83. With windows of 128, put on without more training, it is 1.43 (means of eight seeds)."
+):
+    claim(ahead["all keys"].mean(), 2.82, 2.835)
+    claim(ahead["windows of 128"].mean(), 1.425, 1.435)
+    claim(len(ahead) == 8)
+with says(
+    "Where RoPE takes any distance beyond 127 for 127, it reads them all, and its loss is 1.44."
+):
+    claim(ahead["all keys, distances clamped"].mean(), 1.435, 1.45)
+with says("a model that reads all\nkeys is soon lost beyond them."):
+    claim(curves["all keys"]["192"], at_least=2)
+with says("With windows of 128 it reads on, and so it does\nwith all keys"):
+    for name in ("windows of 128", "all keys, distances clamped"):
+        claim(curves[name]["512"] - curves[name]["128"], at_most=0.1)
+with says("RoPE for distances up to T - 1"), torch.no_grad():
+    clamped, usual = Clamped(64, 4), MultiHeadAttention(64, 4, positions=ROPE)
+    clamped.load_state_dict(usual.state_dict())
+    x = torch.randn(1, T, 64)
+    two = [each(x, x, x, attn_mask=~causal_mask(T, T))[0] for each in (clamped, usual)]
+    claim((two[0] - two[1]).abs().max(), at_most=1e-5)
+
+# Trained with windows.
 at = {n: texts.pivot(index="seed", columns="layers", values=f"loss {n}") for n in (128, 512)}
-with says("the cache shrinks to a third, and the loss does not rise."):
-    claim(shares["WWWG"], 0.325, 0.345)
+with says("leaves it, at 512 bytes, about a quarter of the cache:"):
+    claim(short, 0.25, 0.28)
+with says("Within 128 bytes the loss does not rise, and on 512 it hardly does."):
     claim((at[128]["WWWG"] - at[128]["GGGG"]).mean(), at_most=0)
-with says("Pieces of 128 bytes, each read alone, cost 1.45."):
-    claim(at[128]["GGGG"].mean(), 1.445, 1.455)
-    claim(late["loss 512"].mean(), at_most=1.44)
-with says(
-    "a model that reads all is lost: its loss is 2.82. With windows of 128, put on without more training, it is 1.43 (means of eight seeds)."
-):
-    claim(at[512]["GGGG"].mean(), 2.81, 2.825)
-    claim(late["loss 512"].mean(), 1.425, 1.435)
-    claim(len(late) == 8)
-with says(
-    "With windows of 16 in all layers it reads on; in\nthree of four its loss rises a little."
-):
-    claim(curves.loc["GGGG", "192"], at_least=2)
-    claim(curves.loc["WWWW", "512"] < curves.loc["WWWW", "128"])
-    claim(curves.loc["WWWG", "512"] - curves.loc["WWWG", "128"], at_most=0.15)
-with says("and its loss creeps up from 1.41 to 1.53."):
-    claim(curves.loc["WWWG", "128"], 1.405, 1.415)
-    claim(curves.loc["WWWG", "512"], 1.525, 1.535)
-with says(
-    "Without positions in that layer it still reads all keys, and the loss on 512 bytes is 1.43 instead of 1.48."
-):
-    claim(at[512]["WWWG"].mean(), 1.475, 1.485)
-    claim(at[512]["WWWN"].mean(), 1.425, 1.435)
-    claim((at[512]["WWWN"] < at[512]["WWWG"]).all())
-    claim(curves.loc["WWWN", "512"] - curves.loc["WWWN", "128"], at_most=0.02)
-with says("a model reads twice as far before it is lost, at a cost of 0.02 within 128 bytes."):
+    claim((at[512]["WWWG"] - at[128]["WWWG"]).mean(), 0, 0.06)
+with says("It does not rise at all if the fourth layer"):
+    claim((at[512]["WWWN"] - at[128]["WWWN"]).mean(), at_most=0)
+with says("on this text they do as well"):
+    claim((at[512]["WWWW"] - at[512]["WWWN"]).mean(), -0.02, 0.01)
+with says("It costs 0.02, and carries the model twice as far, no more.)"):
     claim((at[128]["PPPP"] - at[128]["GGGG"]).mean(), 0.015, 0.025)
-    claim(curves.loc["PPPP", "256"] - curves.loc["PPPP", "128"], at_most=0.05)
-    claim(curves.loc["PPPP", "352"], at_least=3)
+    quarter = texts[texts["layers"] == "PPPP"].mean(numeric_only=True)
+    claim(quarter["256"] - quarter["128"], at_most=0.05)
+    claim(quarter["352"], at_least=3)
 with says("at a learning rate of 0.008, the best of three (a higher one may be better still)"):
     tried = [{"layers": a, "lr": lr, "steps": 1500, "keys": "as trained", "number": 0} for a in at[512] for lr in (0.002, 0.004, 0.008)]  # fmt: skip
     chosen = run_all(on_text, tried, range(8), "results/14-text.csv", "text")
@@ -81,16 +88,9 @@ with says(
         claim(kept("gated sum", H=4, D=64, lr=lr)["recall"].max(), at_most=0.85)
 with says("keeps 1,088 numbers for this text, and 64 more for each pair that follows"):
     claim(17 * 2 * 32 == 1_088 and 2 * 32 == 64)
-with says("Softmax attention recalls more than these states, with a cache that grows."):
+with says("Softmax attention recalls more than these states, but its cache grows."):
     softmax = rows["kind"] == "softmax"
     claim(rows[softmax]["recall"].min() > rows[~softmax]["recall"].max())
-with says(
-    "A sum fills up with old values. Where keys are at right angles,\nfading is enough; where they are not, the delta rule recalls most."
-):
-    claim(after.loc["sum", "random keys"], at_most=0.2)
-    claim(after.loc["sum that fades", "random keys"], 0.4, 0.7)
-    claim(after.loc["delta rule", "random keys"], at_least=0.8)
-    claim(after.loc["sum that fades", "keys at right angles"], at_least=0.98)
 with says("after 100,000 pairs, 6.4 million."):
     claim(64 * 100_000 == 6_400_000)
 with says(
@@ -98,8 +98,8 @@ with says(
 ):
     for kinds in ("softmax", "gated delta, softmax"):
         claim(kept(kinds, lr=0.01, n=32)["recall"].min(), at_least=0.98)
-    for H, lr in ((1, 0.01), (1, 0.03), (4, 0.01), (4, 0.03)):
-        claim(kept("gated delta, gated delta", H=H, lr=lr, n=32)["recall"].max(), at_most=0.945)
+    for lr in (0.01, 0.03):
+        claim(kept("gated delta, gated delta", H=4, lr=lr, n=32)["recall"].max(), at_most=0.945)
     mix = "gated delta, softmax"  # at its best of three rates, by one seed
     short = {lr: kept(mix, [0], lr=lr, n=32)["recall"][0] for lr in (0.003, 0.01, 0.03)}
     claim(max(short, key=short.get) == 0.01)
