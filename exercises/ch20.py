@@ -1,4 +1,6 @@
-"""Checks of chapter 20: when a head has a reason to be silent, and a sink from a log-sum-exp."""
+"""Checks of chapter 20: when a head attends to nothing, an output gate, a sink from a log-sum-exp."""
+
+from torch import nn
 
 from exercises.exercise import Case, Cases, Prediction, exercise, normal
 
@@ -7,14 +9,47 @@ from exercises.exercise import Case, Cases, Prediction, exercise, normal
 def never_new() -> Cases:
     """Check to how much the weights sum for a new key where training had none."""
     mistakes = {
-        0.83: "before training it is five sixths, as the logit is one of six. Which way is it pushed if silence is never right?",
+        0.83: "before training it is five sixths, as the logit is one of six. Which way is it pushed if there is always something to find?",
+        0.71: "so much the plain layer gives its first token after training with new keys. The sum is asked for, without them.",
         0.5: "before training a sink logit is one of six places, not one of two. What moves it later?",
-        0.29: "so little it is after training with new keys, where a mixture of values was often wrong. Is it ever wrong here?",
-        0.0: "silence has to be learnt. What in this training rewards it?",
+        0.29: "so little it is after training with new keys. Here each question had something to find.",
+        0.0: "attending to nothing has to be learnt. What in this training rewards it?",
         1.0: "the right idea, but the logit starts at 0, and 300 steps do not drive it to minus infinity: a little less.",
     }
     limits = (0, 1, "a sum of weights lies between 0 and 1.")
     yield Prediction("the sum", (0.88, 0.995), mistakes, limits=limits)
+
+
+@exercise
+def output_gate() -> Cases:
+    """Check ``function(x, heads, gate)``: what is left of ``heads``, (B, T, H * D_head), behind a gate made of ``x``, (B, T, D)."""
+    randn = normal(0)
+    for B, T, D, width in ((1, 2, 4, 4), (2, 3, 6, 6), (2, 3, 4, 6)):
+        x, heads, gate = randn(B, T, D), randn(B, T, width), nn.Linear(D, width)
+        gate.load_state_dict({"weight": randn(width, D), "bias": randn(width)})
+        gate.requires_grad_(False)
+        share = gate(x).sigmoid()
+        wrong = {
+            "nothing is multiplied yet: these are the heads' outputs.": heads,
+            "a linear layer gives numbers of any size; a sigmoid brings them between 0 and 1.": heads * gate(x),
+            "this is the gate alone; it multiplies the heads' outputs.": share,
+            "a gate multiplies; what is added cannot silence a head.": heads + share,
+            "here the numbers of a token share one whole, as in a softmax; each may be open by itself: take the sigmoid.": heads
+            * gate(x).softmax(dim=-1),
+            "the sigmoid is for the gate alone; the heads' outputs may be negative.": (heads * gate(x)).sigmoid(),
+            "first the linear layer, then the sigmoid.": heads * gate(x.sigmoid()),
+            "the gate is the sigmoid alone; here it is multiplied by what it is made of, too.": heads * gate(x) * share,
+            "a tanh lies between -1 and 1, and turns numbers round; a gate has a sigmoid.": heads * gate(x).tanh(),
+            "where the gate is open, you close it.": heads * (1 - share),
+        }
+        if width == D:
+            wrong |= {
+                "the query token decides, and you asked the heads: give x to the gate.": heads * gate(heads).sigmoid(),
+                "you gate x by the heads; it is the other way round.": x * gate(heads).sigmoid(),
+                "the gate belongs on the heads, not on x.": x * share,
+                "the linear layer is missing: how far a gate opens has to be learnt.": heads * x.sigmoid(),
+            }
+        yield Case((x, heads, gate), heads * share, wrong, "what is left")
 
 
 @exercise
