@@ -25,17 +25,15 @@ def output_gate() -> Cases:
     """Check ``function(x, heads, gate)``: what is left of ``heads``, (B, T, H * D_head), behind a gate made of ``x``, (B, T, D)."""
     randn = normal(0)
     for B, T, D, width in ((1, 2, 4, 4), (2, 3, 6, 6), (2, 3, 4, 6)):
-        x, heads, gate = randn(B, T, D), randn(B, T, width), nn.Linear(D, width)
+        x, heads, gate = randn(B, T, D), randn(B, T, width), nn.Linear(D, width).requires_grad_(False)
         gate.load_state_dict({"weight": randn(width, D), "bias": randn(width)})
-        gate.requires_grad_(False)
         share = gate(x).sigmoid()
         wrong = {
             "nothing is multiplied yet: these are the heads' outputs.": heads,
             "a linear layer gives numbers of any size; a sigmoid brings them between 0 and 1.": heads * gate(x),
             "this is the gate alone; it multiplies the heads' outputs.": share,
             "a gate multiplies; what is added cannot silence a head.": heads + share,
-            "here the numbers of a token share one whole, as in a softmax; each may be open by itself: take the sigmoid.": heads
-            * gate(x).softmax(dim=-1),
+            "in a softmax the numbers share one whole; each gate opens by itself: take the sigmoid.": heads * gate(x).softmax(dim=-1),
             "the sigmoid is for the gate alone; the heads' outputs may be negative.": (heads * gate(x)).sigmoid(),
             "first the linear layer, then the sigmoid.": heads * gate(x.sigmoid()),
             "the gate is the sigmoid alone; here it is multiplied by what it is made of, too.": heads * gate(x) * share,

@@ -13,13 +13,18 @@ def test_answers_are_the_last_values(again):
     assert not keys[:, 0].any()
     assert not values[:, [0, *range(-QUESTIONS, 0)]].any()
     assert blocked[:, -QUESTIONS:].all()
-    (hidden, *_), *_ = examples(draw, n=16, first=False)
-    assert hidden[-QUESTIONS:, 0].all()
-    assert not (blocked | hidden)[:-QUESTIONS, 0].any()
-    assert not blocked[:, 0].any()
     for ids, shown, answers, new in zip(keys, values, right, is_new, strict=True):
         pairs = dict(zip(ids[1:17].tolist(), shown[1:17].tolist(), strict=True))  # the last wins
         assert len(pairs) <= 8 if again else len(pairs) == 16
         for key, answer, fresh in zip(ids[-QUESTIONS:].tolist(), answers, new, strict=True):
             assert (key in pairs) is not bool(fresh)
             assert answer == (key - 1 if fresh else pairs[key] - 1)
+
+
+def test_the_first_token_can_be_hidden_from_the_questions():
+    draw = torch.Generator()
+    (blocked, *_), *_ = examples(draw, n=16)
+    (hidden, *_), *_ = examples(draw, n=16, first=False)
+    assert hidden[-QUESTIONS:, 0].all()
+    assert not (blocked | hidden)[:-QUESTIONS, 0].any()
+    assert not blocked[:, 0].any()
