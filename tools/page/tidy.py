@@ -26,10 +26,10 @@ MENDED = [
     (r'(?s)<dd>(<em class="sig-param">.*?</em>,?)</dd>', r'<span class="parameter">\1</span>'),
     (r'(?s)(<span class="sig-paren">\(</span>)\s*<dl>(.*?)</dl>', r"\1\2"),
     # The title of the book stands in the sidebar, which is no landmark by itself.
-    (r'(<div id="pst-primary-sidebar")', r'\1 role="complementary"'),
+    (r'(<div id="pst-primary-sidebar")(?! role)', r'\1 role="complementary"'),
     # A formula and the full stop after it stay together.
     (
-        r'(<span class="math notranslate">(?:(?!</?span).)*</span>[.,;:!?)]+)',
+        r'(?<!"formula-end">)(<span class="math notranslate">(?:(?!</?span).)*</span>[.,;:!?)]+)',
         r'<span class="formula-end">\1</span>',
     ),
     # The entries of the bibliography are not the list items that its role promises.

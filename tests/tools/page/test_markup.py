@@ -100,7 +100,7 @@ ENTRY = '<div{} class="citation-list">\n<div class="citation" id="id7"{}>'
     ],
 )
 def test_the_markup_of_others_is_mended(given, mended):
-    assert tidy.tidy(given) == mended
+    assert tidy.tidy(given) == tidy.tidy(mended) == mended
 
 
 def test_a_page_keeps_only_the_rules_and_scripts_that_it_needs():
