@@ -33,17 +33,18 @@ with says("as if one more key came with a value of zero"):
 with says(
     "At a rate of 0.1 most plain layers recall less than a tenth of the values; with QK-norm, or with a tenth of the rate for $W^Q$ and $W^K$ alone, all recall more than 0.99 (eight seeds)."
 ):
-    claim((recalls["plain"] < 0.1).sum(), at_least=6)
+    claim((recalls["plain"] < 0.1).sum(), at_least=5)
     for kind in ("QK-norm", "W^Q and W^K slower"):
         claim(len(recalls[kind]) == 8)
         claim(recalls[kind].min(), at_least=0.99)
     claim(recalls["all else slower"].max(), at_most=1 / 3)
 with says("train at 0.03, where the plain layer, too, recalls more than 0.99?"):
-    medians = {lr: kept("plain", lr)["loss"].median() for lr in (0.01, 0.03, 0.1, 0.3)}
-    claim(min(medians, key=medians.get) == 0.03)  # the best of four rates
     claim(kept("plain", 0.03)["recall"].min(), at_least=0.99)
-with says("with QK-norm the loss is lower even there, in all eight seeds"):
-    claim((kept("QK-norm", 0.03)["loss"] < kept("plain", 0.03)["loss"]).all())
+with says("with QK-norm they stay small, and\nit recalls all."):
+    for lr in (0.01, 0.03, 0.1):
+        claim(kept("QK-norm", lr)["recall"].min(), at_least=0.99)
+with says("at 0.3 five of eight layers fail with it, too."):
+    claim((kept("QK-norm", 0.3)["recall"] < 0.1).sum() == 5)
 with says("so no score can exceed $4 \\cdot 4 / \\sqrt{16} = 4$"):
     watch = Watch(QKNorm(16))
     watch(*torch.randn(2, 1, 2, 50, 16), None)
@@ -57,27 +58,34 @@ with says(
     most, read = train("plain", 0.1, seed=1, n=16)(*task)[1][:, :, -QUESTIONS:].max(dim=-1)
     claim(most.mean(), at_least=0.9)
     claim((read == read.mode(dim=-1, keepdim=True).values).float().mean(), at_least=0.9)
-with says("the plain layer's scores grow into the\nthousands; with QK-norm they stay small."):
+with says("the plain layer's scores grow into the\nthousands, and it recalls next to nothing"):
     claim(largest["plain, 0.1"][-1], at_least=1_000)
     claim(max(largest["QK-norm, 0.1"]) < max(largest["plain, 0.03"]))
 
 # The sink.
 with says(
-    "the plain layer puts 0.71 of its weight on the first token; with a sink logit, 0.13 (means of eight seeds)."
+    "the plain layer puts 0.715 of its weight on the first token; with a sink logit, 0.132 (means of eight seeds)."
 ):
-    claim(rests("plain")["first, new"].mean(), 0.66, 0.76)
-    claim(rests("sink logit")["first, new"].mean(), 0.09, 0.18)
-with says("with a sink logit the weights on all tokens sum to 0.29."):
-    claim(rests("sink logit")["sum, new"].mean(), 0.24, 0.34)
+    claim(table.loc["first token", "plain"], 0.66, 0.76)
+    claim(table.loc["first token", "sink logit"], 0.09, 0.18)
+with says("with a sink logit the weights on all tokens sum to 0.288."):
+    claim(table.loc["all tokens", "sink logit"], 0.24, 0.34)
 with says("With sixteen pairs the sink is weaker: 0.16, and 0.09 with a sink logit."):
-    claim(rests("plain", n=16)["first, new"].mean(), 0.15, 0.17)
-    claim(rests("sink logit", n=16)["first, new"].mean(), 0.08, 0.10)
-with says("Set its value to zero, and the loss for new keys is nearly as before"):
-    claim(zeroed([0]) / zeroed([]), 0.8, 1.2)
+    claim(rests("plain", n=16)["first token"].mean(), 0.15, 0.17)
+    claim(rests("sink logit", n=16)["first token"].mean(), 0.08, 0.10)
+with says("Set its value to zero, and the loss is nearly as before"):
+    each = rests("plain")
+    claim(each["loss, value zero: first"].mean() / each["loss"].mean(), 0.8, 1.3)
 with says("Set the values of the pairs to zero instead, and the loss nearly goes away"):
-    claim(zeroed([1, 2, 3, 4]) / zeroed([]), at_most=0.1)
+    claim((each["loss, value zero: pairs"] < 0.15 * each["loss"]).all())
 with says("its loss for new keys is 0.031; with a sink logit it is 0.004."):
-    claim(table["plain"]["loss, first token hidden"], 0.028, 0.034)
-    claim(table["sink logit"]["loss, first token hidden"], 0.003, 0.005)
-    hidden = {kind: rests(kind, first=False)["loss, new"] for kind in ("plain", "sink logit")}
+    claim(table.loc["loss, first token hidden", "plain"], 0.028, 0.034)
+    claim(table.loc["loss, first token hidden", "sink logit"], 0.003, 0.005)
+    hidden = {kind: rests(kind, first=False)["loss"] for kind in ("plain", "sink logit")}
     claim((hidden["sink logit"] < hidden["plain"]).all())
+
+# The gate.
+with says("The gate does not help our small block."):
+    claim(rests("output gate")["first token"].min(), at_least=0.5)
+    gated = rests("output gate", first=False)["loss"]
+    claim((gated > hidden["sink logit"]).all())
