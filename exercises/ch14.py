@@ -1,6 +1,9 @@
-"""Checks of chapter 14: the cache of a layout, and what a sum recalls without repeats."""
+"""Checks of chapter 14: the cache of a layout, and a state that forgets one value."""
 
-from exercises.exercise import Case, Cases, Prediction, exercise
+import torch
+import torch.nn.functional as F
+
+from exercises.exercise import Case, Cases, exercise, normal
 
 
 @exercise
@@ -21,13 +24,20 @@ def cache_share() -> Cases:
 
 
 @exercise
-def no_repeats() -> Cases:
-    """Check which share of the values a gated sum recalls where no key comes again."""
-    mistakes = {
-        0.75: "so much it recalls with repeats. What goes wrong there, and can it go wrong here?",
-        0.88: "more: four heads have 64 rows, and sixteen keys that come once have room in them.",
-        0.5: "four heads have 64 rows for sixteen keys; what does a key find there that comes once?",
-        1.0: "nearly; but learnt keys are a little alike, and each gives back some of the others.",
-    }
-    limits = (0, 1, "a share lies between 0 and 1.")
-    yield Prediction("the share", (0.93, 0.999), mistakes, limits=limits)
+def forget() -> Cases:
+    """Check ``function(state, key)``: ``state`` (D_head, D_head) without what stands under ``key``, (D_head,)."""
+    randn = normal(0)
+    for D_head in (2, 3, 5):
+        state, key = randn(D_head, D_head), F.normalize(randn(D_head), dim=0)
+        under, column = key @ state, key.unsqueeze(1)
+        wrong = {
+            "nothing is forgotten yet.": state,
+            "everything is forgotten; the values under other keys have to stay.": 0 * state,
+            "this takes the value away from every row; it stands under the key: take away the key times the value.": state - under,
+            "the outer product is the other way round: the key first, as in the rule.": state - torch.outer(under, key),
+            "this is what is to be forgotten; take it away.": torch.outer(key, under),
+            "you have stored it once more: take it away.": state + torch.outer(key, under),
+            "this takes away a share of each row; that is right only for a key of a single 1.": state - column * state,
+            "the value that stands under the key is `key @ state`; you read the other side.": state - torch.outer(key, state @ key),
+        }
+        yield Case((state, key), state - torch.outer(key, under), wrong, "the state")
