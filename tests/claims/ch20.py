@@ -85,7 +85,7 @@ with says("its loss for new keys is 0.031; with a sink logit it is 0.004."):
     claim((hidden["sink logit"] < hidden["plain"]).all())
 
 # The gate.
-with says("The gate does not help our small block."):
+with says("The gate does not help our small block, and cannot"):
     claim(rests("output gate")["first token"].min(), at_least=0.5)
     gated = rests("output gate", first=False)["loss"]
     claim((gated > hidden["sink logit"]).all())
