@@ -29,15 +29,14 @@ def forget() -> Cases:
     randn = normal(0)
     for D_head in (2, 3, 5):
         state, key = randn(D_head, D_head), F.normalize(randn(D_head), dim=0)
-        under, column = key @ state, key.unsqueeze(1)
+        under = key @ state
         wrong = {
             "nothing is forgotten yet.": state,
             "everything is forgotten; the values under other keys have to stay.": 0 * state,
             "this takes the value away from every row; it stands under the key: take away the key times the value.": state - under,
             "the outer product is the other way round: the key first, as in the rule.": state - torch.outer(under, key),
             "this is what is to be forgotten; take it away.": torch.outer(key, under),
-            "you have stored it once more: take it away.": state + torch.outer(key, under),
-            "this takes away a share of each row; that is right only for a key of a single 1.": state - column * state,
-            "the value that stands under the key is `key @ state`; you read the other side.": state - torch.outer(key, state @ key),
+            "`key * (key @ state)` goes place by place; the key stands in a column: take the outer product.": state - key * under,
+            "keys multiply the state from the left, `key @ state`; here from the right.": state - torch.outer(state @ key, key),
         }
         yield Case((state, key), state - torch.outer(key, under), wrong, "the state")

@@ -9,15 +9,15 @@ from exercises.exercise import Case, Cases, Prediction, exercise, normal
 def never_new() -> Cases:
     """Check to how much the weights sum for a new key where training had none."""
     mistakes = {
-        0.83: "before training it is five sixths, as the logit is one of six. Which way is it pushed if there is always something to find?",
+        0.87: "about so much it is before training. What happens to the scores if there is always something to find?",
         0.71: "so much the plain layer gives its first token after training with new keys. The sum is asked for, without them.",
-        0.5: "before training a sink logit is one of six places, not one of two. What moves it later?",
+        0.5: "before training a sink logit is one of six places, not one of two. And later?",
         0.29: "so little it is after training with new keys. Here each question had something to find.",
         0.0: "attending to nothing has to be learnt. What in this training rewards it?",
-        1.0: "the right idea, but the logit starts at 0, and 300 steps do not drive it to minus infinity: a little less.",
+        1.0: "the right idea, but the sink logit stays in the softmax: a little less.",
     }
     limits = (0, 1, "a sum of weights lies between 0 and 1.")
-    yield Prediction("the sum", (0.87, 0.999), mistakes, limits=limits)
+    yield Prediction("the sum", (0.92, 0.999), mistakes, limits=limits)
 
 
 @exercise
