@@ -85,6 +85,7 @@ FOLD = (
     '</p>\n<p class="expanded admonition-title">Plot</p>\n</summary>'
 )
 SIDE = '<summary{}><span class="toctree-toggle" role="presentation"></span></summary>'
+FORMULA = '<span class="math notranslate">x</span>.'
 ENTRY = '<div{} class="citation-list">\n<div class="citation" id="id7"{}>'
 
 
@@ -97,6 +98,8 @@ ENTRY = '<div{} class="citation-list">\n<div class="citation" id="id7"{}>'
         ("<thead></thead>", "<thead></thead>"),
         (ENTRY.format(' role="list"', ' role="doc-biblioentry"'), ENTRY.format("", "")),
         ("<style>a{}</style><p><style>a{}</style>", "<style>a{}</style><p>"),
+        (FORMULA, f'<span class="formula-end">{FORMULA}</span>'),
+        ('<div id="pst-primary-sidebar">', '<div id="pst-primary-sidebar" role="complementary">'),
     ],
 )
 def test_the_markup_of_others_is_mended(given, mended):
