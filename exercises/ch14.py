@@ -20,7 +20,7 @@ def cache_share() -> Cases:
             "a share has no unit: divide by what layers that all read all would keep.": right * n * T,
             "that is what one layer with a window keeps; count every layer.": min(T, width) / T,
         }
-        yield Case((layers, T, width), right, wrong, "the share")
+        yield Case((layers, T, width), right, wrong, "the share", atol=1e-6)
 
 
 @exercise

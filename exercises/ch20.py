@@ -41,7 +41,7 @@ def highest() -> Cases:
             "multiply first, then take sizes: scales may be negative, and the largest in different places.": root * max(q) * max(k),
             "two vectors along the scales would reach it; but scales multiply place by place.": (q_scale.norm() * k_scale.norm()).item(),
             "this adds up the places; only one can hold the whole length.": root * (q_scale * k_scale).norm().item(),
-            "a bound, but none reaches it: only one place can hold the whole length.": (root * q_scale.norm() * k_scale.norm()).item(),
+            "this is the score of two vectors of ones; all of the length in the best place gives more.": sum(both) / root,
         }
         yield Case((q_scale, k_scale), root * max(sizes), wrong, "the highest score", atol=1e-4)
 
