@@ -32,7 +32,7 @@ def forget() -> Cases:
         under = key @ state
         wrong = {
             "nothing is forgotten yet.": state,
-            "everything is forgotten; the values under other keys have to stay.": 0 * state,
+            "this stores the value a second time: take it away.": state + torch.outer(key, under),
             "this takes the value away from every row; it stands under the key: take away the key times the value.": state - under,
             "the outer product is the other way round: the key first, as in the rule.": state - torch.outer(under, key),
             "this is what is to be forgotten; take it away.": torch.outer(key, under),
