@@ -92,11 +92,8 @@ with says("A window recalls nothing beyond its four pairs. A sum loses the\ndist
     claim(of["gated sum"]["16"], at_most=0.3)
     claim((of["gated delta"] - of["gated sum"]).min(), at_least=0.1)
     claim(of["best key of all"].min(), at_least=0.98)
-with says(
-    "the gated delta rule with 256 numbers recalls at least 0.79 of the values; a cache of 264 numbers, of a head with 4 dimensions, at most 0.29 (eight seeds)."
-):
-    claim(33 * 2 * 4 == 264)
-    claim(kept("head of 4", n=32)["recall"].max(), at_most=0.29)
-    claim(kept("gated delta", n=32)["recall"].min(), at_least=0.79)
+with says("the delta rule with 256 numbers recalls 0.79 to 0.88."):
+    claim(kept("gated delta", n=32)["recall"].min(), 0.785, 0.795)
+    claim(kept("gated delta", n=32)["recall"].max(), 0.875, 0.885)
 with says("a head with 8 dimensions caches 272 numbers and recalls more."):
     claim(kept("head of 8")["recall"].min() > kept("gated delta")["recall"].max())
