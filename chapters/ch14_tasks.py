@@ -21,19 +21,18 @@ def examples(
     unknown: float = 0.0,
     again: bool = False,
     first: bool = True,
-    reserved: bool = False,
+    marked: bool = False,
 ) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor]:
     """Draw texts of a first token, ``n`` pairs of key and value, and questions for keys.
 
     A share ``unknown`` of the questions asks for a key that was not shown; the right answer is
     then the key. With ``again`` there are half as many keys, so that most come again, and the
-    last value counts. Without ``first`` no question reads the first token. If ``reserved``, new
-    keys are from the upper half and no text shows these. Give what a model takes, ``blocked``
+    last value counts. Without ``first`` no question reads the first token. If ``marked``, a
+    question for a new key carries the value 1, others none. Give what a model takes, ``blocked``
     (T, T) and keys and values (B, T), 0 for none; and the right answers and whether a question's
     key is new, both (B, QUESTIONS).
     """
-    is_upper, lowest = torch.arange(KEYS) >= KEYS // 2, KEYS // 2 if reserved else n
-    keys = (torch.rand(B, KEYS, generator=draw) + reserved * is_upper).argsort(dim=1)  # shuffled
+    keys = torch.rand(B, KEYS, generator=draw).argsort(dim=1)  # shuffled
     slots = torch.arange(n).expand(B, n)
     if again:
         slots = torch.randint(n // 2, (B, n), generator=draw)
@@ -41,14 +40,15 @@ def examples(
     asked = slots.gather(1, torch.randint(n, (B, QUESTIONS), generator=draw))
     last = ((asked[..., None] == slots[:, None]) * torch.arange(n)).argmax(2)
     is_new = torch.rand(B, QUESTIONS, generator=draw) < unknown
-    others = torch.randint(lowest, KEYS, (B, QUESTIONS), generator=draw)
+    others = torch.randint(n, KEYS, (B, QUESTIONS), generator=draw)
     asked = keys.gather(1, torch.where(is_new, others, asked))
     right = torch.where(is_new, asked, values.gather(1, last))
     keys = F.pad(torch.cat([keys.gather(1, slots), asked], 1) + 1, (1, 0))
     blocked = ~causal_mask(keys.shape[1], keys.shape[1])
     blocked[:, -QUESTIONS:] = True  # nobody reads a question
     blocked[-QUESTIONS:, 0] |= not first
-    return (blocked, keys, F.pad(values + 1, (1, QUESTIONS))), right, is_new
+    values = F.pad(torch.cat([values + 1, marked * is_new], dim=1), (1, 0))
+    return (blocked, keys, values), right, is_new
 
 
 @cache

@@ -35,8 +35,8 @@ def forget() -> Cases:
             "this stores the value a second time: take it away.": state + torch.outer(key, under),
             "this takes the value away from every row; it stands under the key: take away the key times the value.": state - under,
             "the outer product is the other way round: the key first, as in the rule.": state - torch.outer(under, key),
-            "this is what is to be forgotten; take it away.": torch.outer(key, under),
             "`key * (key @ state)` goes place by place; the key stands in a column: take the outer product.": state - key * under,
+            "the value is not the key itself: read it first, `key @ state`.": state - torch.outer(key, key),
             "keys multiply the state from the left, `key @ state`; here from the right.": state - torch.outer(state @ key, key),
         }
         yield Case((state, key), state - torch.outer(key, under), wrong, "the state")

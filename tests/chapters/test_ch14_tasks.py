@@ -21,11 +21,11 @@ def test_answers_are_the_last_values(again):
             assert answer == (key - 1 if fresh else pairs[key] - 1)
 
 
-def test_reserved_keys_are_asked_for_and_never_shown():
+def test_a_mark_tells_that_a_key_is_new():
     draw = torch.Generator().manual_seed(0)
-    (_, keys, _), _, is_new = examples(draw, n=16, B=8, unknown=0.5, reserved=True)
-    assert keys[:, :17].max() <= 32
-    assert torch.equal(keys[:, -QUESTIONS:] > 32, is_new)
+    (_, _, values), _, is_new = examples(draw, n=4, unknown=0.5, marked=True)
+    assert torch.equal(values[:, -QUESTIONS:], is_new.long())
+    assert values[:, 1:5].all()
 
 
 def test_the_first_token_can_be_hidden_from_the_questions():
