@@ -5,7 +5,7 @@ from transformers.models.qwen3_next import modeling_qwen3_next
 from tools.claims import claim, says
 
 # A window, or the best key.
-with says("The window loses what lies further back. Sparse attention loses nothing"):
+with says("The window loses what lies further back. Sparse attention loses next to nothing"):
     everything, one = kept("softmax", **soft)["recall"], WAYS["best key"]["recall"]
     claim((one - everything).min(), at_least=-0.005)
     claim(len(one) == 8 and one.min() > 0.99)
@@ -51,8 +51,7 @@ with says("A window recalls nothing beyond its four pairs. A sum loses the\ndist
     claim((of["gated delta"] - of["gated sum"]).min(), at_least=0.1)
     claim(of["best key"].min(), at_least=0.95)
 with says("It is: where no key repeats, the sum recalls nearly all."):
-    claim(kept("gated sum", H=4, n=8, again=True)["recall"].max(), at_most=0.84)
-    claim(kept("gated sum", H=4, n=8, again=False)["recall"].min(), at_least=0.98)
+    claim(different.min(), at_least=0.95)
 with says("the delta rule with 256 numbers recalls 0.79 to 0.88.)"):
     full = kept("gated delta", n=32)["recall"]
     claim(full.min(), 0.785, 0.795)
@@ -67,7 +66,7 @@ with says("for text, one rate that comes within 0.01 of each model's best."):
         rates = {lr: pairs(letters, lr=lr)["recall"].mean() for lr in (0.001, 0.003, 0.01)}
         claim(found.mean() == max(rates.values()))
 with says(
-    "do as well as layers that read everything (`GGGG`): 1.44 against 1.45. On recall they get 0.33, little more than lies in the last four pairs. If the fourth layer reads everything (`WWWG`), it is 0.99 (means of eight seeds)."
+    "are within 0.01 of layers that read everything (`GGGG`): 1.44 against 1.45, and after three times the steps 1.37 against 1.36. On recall they get 0.33, barely more than the 0.32 that the last four pairs contain. If the fourth layer reads everything (`WWWG`), it is 0.99 (means of eight seeds)."
 ):
     mean = {letters: (LOSS[letters].mean(), RECALL[letters].mean()) for letters in LOSS}
     claim(mean["WWWW"][0], 1.435, 1.445)
@@ -77,7 +76,6 @@ with says(
     claim(share, 0.315, 0.325)
     claim(pairs("WWWG", steps=4000)["recall"].min(), at_least=0.98)
     claim(all(len(each) == 8 for each in (*LOSS.values(), *RECALL.values())))
-with says("(also after three times the steps, 1.37 against 1.36)"):
     claim(texts("WWWW", steps=4500)["loss 128"].mean(), 1.36, 1.37)
     claim(texts("GGGG", steps=4500)["loss 128"].mean(), 1.355, 1.365)
 with says("keeps 16,384 numbers, one with a window 2,048, one with a state 1,024."):
@@ -87,8 +85,8 @@ with says("States in all layers lose a little on text, and recall 0.96 and more"
     claim(LOSS["SSSS"].mean() - LOSS["GGGG"].mean(), 0.03, 0.07)
 with says("at a learning rate of 0.01 it recalls no more than `WWWW`."):
     claim(pairs("WWWG", lr=0.01)["recall"].max(), at_most=0.335)
-with says("values from up to thirteen pairs back"):
-    claim(4 * (4 - 1) + 1 == 13)
+with says("Four windows of 16 reach 61 bytes back (chapter 11)."):
+    claim(4 * (4 - 1) + 1 == 13 and 4 * (16 - 1) + 1 == 61)
 with says(
     "the loss of a model that reads everything rises to 2.83. With the same weights and windows of 128 it is 1.43, as on short texts (means of eight seeds)."
 ):
