@@ -32,12 +32,11 @@ def trained(model, batch, steps=5):
     return model
 
 
-def started(seed):
-    torch.manual_seed(seed)
-    return Small(), torch.Generator().manual_seed(seed)
-
-
 def test_eight_at_once_are_eight_alone():
+    def started(seed):
+        torch.manual_seed(seed)
+        return Small(), torch.Generator().manual_seed(seed)
+
     def batches(*draws):
         return lambda: torch.cat([torch.randint(16, (4, 7), generator=draw) for draw in draws])
 
