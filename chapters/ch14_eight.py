@@ -51,7 +51,7 @@ class Eight(nn.Module):
         return again
 
 
-def joined(batches: Sequence[Any], device: str) -> tuple[tuple[Tensor, ...], Tensor]:
+def joined(batches: Sequence[Any], device: str | torch.device) -> tuple[tuple[Tensor, ...], Tensor]:
     """Make one batch of one for each model: what they take, and the right answers."""
     inputs, right, *_ = zip(*batches, strict=True)
     blocked, *ids = zip(*inputs, strict=True)
@@ -86,7 +86,7 @@ def recalls(models: Eight, n: int) -> list[float]:
     total = torch.zeros(models.number, device=device)
     for _ in range(4):
         batch = examples(draw, n, B=256, again=True)
-        inputs, right = joined([batch] * models.number, str(device))
+        inputs, right = joined([batch] * models.number, device)
         found = (models(*inputs)[0].argmax(dim=-1) == right).float()
         total += found.unflatten(0, (models.number, -1)).mean((1, 2)) / 4
     return total.tolist()

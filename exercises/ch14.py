@@ -1,26 +1,22 @@
-"""Checks of chapter 14: the cache of a layout, and a state that forgets one value."""
+"""Checks of chapter 14: what a wider window recalls, and a state that forgets one value."""
 
 import torch
 import torch.nn.functional as F
 
-from exercises.exercise import Case, Cases, exercise, normal
+from exercises.exercise import Case, Cases, Prediction, exercise, normal
 
 
 @exercise
-def cache_share() -> Cases:
-    """Check ``function(layers, T, width)``: the share of the cache that windows leave."""
-    for layers, T, width in (("WWWWWG", 32_768, 1_024), ("WGWG", 100, 20), ("WWG", 10, 16), ("WW", 50, 5)):
-        windows, n = layers.count("W"), len(layers)
-        right = (windows * min(T, width) + (n - windows) * T) / (n * T)
-        wrong = {
-            "a text shorter than the window fills only T places of it.": (windows * width + (n - windows) * T) / (n * T),
-            "this is the share that is saved; what is left?": 1 - right,
-            "the layers that read all keep their caches as well.": windows * min(T, width) / (n * T),
-            "divide by the cache of all layers, not of one.": right * n,
-            "a share has no unit: divide by what layers that all read all would keep.": right * n * T,
-            "that is what one layer with a window keeps; count every layer.": min(T, width) / T,
-        }
-        yield Case((layers, T, width), right, wrong, "the share", atol=1e-6)
+def wider() -> Cases:
+    """Check the recall of softmax attention through a window of eight of sixteen pairs, predicted."""
+    mistakes = {
+        0.5: "half of the pairs are in the window, but of a key that comes several times the last value is asked for.",
+        0.57: "so much comes through a window of four pairs; this one holds eight.",
+        0.66: "this is how often a key comes in eight pairs; half of the questions were drawn from pairs in the window and need no luck.",
+        1.0: "some keys come in the first eight pairs alone, and nothing is left of them.",
+    }
+    other = "half of the questions were drawn from pairs in the window. How often does the key of another come again there?"
+    yield Prediction("the recall", (0.8, 0.86), mistakes, near=0.03, other=other, limits=(0, 1, "a share lies between 0 and 1."))
 
 
 @exercise
@@ -38,5 +34,7 @@ def forget() -> Cases:
             "`key * (key @ state)` goes place by place; the key stands in a column: take the outer product.": state - key * under,
             "the value is not the key itself: read it first, `key @ state`.": state - torch.outer(key, key),
             "keys multiply the state from the left, `key @ state`; here from the right.": state - torch.outer(state @ key, key),
+            "the value is read with `key @ state`: a key multiplies the state from the left.": state - torch.outer(key, state @ key),
+            "everything is forgotten; values for other keys should stay.": 0 * state,
         }
         yield Case((state, key), state - torch.outer(key, under), wrong, "the state")

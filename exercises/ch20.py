@@ -40,6 +40,7 @@ def highest() -> Cases:
             "here the length is spread evenly; all of it in the best place gives more.": sum(sizes) / root,
             "multiply first, then take sizes: scales may be negative, and the largest in different places.": root * max(q) * max(k),
             "two vectors along the scales would reach it; but scales multiply place by place.": (q_scale.norm() * k_scale.norm()).item(),
+            "no pair reaches this bound; put all of the length in the best place.": (q_scale.norm() * k_scale.norm()).item() / root,
             "this adds up the places; only one can hold the whole length.": root * (q_scale * k_scale).norm().item(),
             "this is the score of two vectors of ones; all of the length in the best place gives more.": sum(both) / root,
         }
@@ -60,6 +61,7 @@ def sink_after() -> Cases:
         wrong = {
             "this is what goes to the sink; return what stays with the keys.": output * (1 - share),
             "log_sum is a logarithm already: exp(log_sum) is the sum of the exponentials.": output * log_sum / (log_sum + b.exp()),
+            "logarithms do not add up as their sums do: take the exponential of both.": output * log_sum / (log_sum + b),
             "the sink's logit needs its exponential, too.": output * log_sum.exp() / (log_sum.exp() + b),
             "the keys' sum stands above the line as well: without a sink nothing may change.": output / (log_sum.exp() + b.exp()),
             "the sink adds to the denominator; it does not multiply it.": output * (-b).exp(),

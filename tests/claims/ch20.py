@@ -14,7 +14,7 @@ with says("divides each query and each key by its root mean square, and multipli
     norm.q_norm.weight.data = theirs.weight.data = torch.randn(16).double()
     q, k, v = torch.randn(3, 1, 2, 5, 16).double()  # (B, H, T, D_head)
     claim((norm(q, k, None)[0] - theirs(q)).abs().max(), at_most=1e-4)  # its eps is another
-with says("as if one more key came with a value of zero"):
+with says("as if there were one more key, whose value is zero"):
     allowed = causal_mask(5, 5).view(1, 1, 5, 5)
     added = torch.zeros(1, 1, 5, 5).double().masked_fill(~allowed, -math.inf)
     silenced = SinkLogit(32, 2)
@@ -43,10 +43,26 @@ with says("train at 0.03, where the plain layer, too, recalls more than 0.99?"):
 with says("with QK-norm they stay small, and\nit recalls all."):
     for lr in (0.01, 0.03, 0.1):
         claim(kept("QK-norm", lr).min(), at_least=0.99)
-with says("at a rate of 0.3 it rescues three of eight."):
+with says("at a rate of 0.3, with this warm-up, it rescues three of eight."):
     claim((kept("QK-norm", 0.3) > 0.9).sum() == 3)
+with says(
+    "with a longer warm-up (of 90 steps), weight decay and clipped gradients the plain layer recalls more than 0.99 at this rate, too, in four of four runs."
+):
+    for seed in range(4):
+        torch.manual_seed(seed)
+        draw, other = torch.Generator().manual_seed(seed), Model(KINDS["plain"]())
+        optimizer = torch.optim.AdamW(other.parameters(), weight_decay=0.1)
+        cycle = OneCycleLR(optimizer, 0.1, 300, pct_start=0.3)
+        for _ in range(300):
+            inputs, right, _ = examples(draw, 16)
+            optimizer.zero_grad()
+            F.cross_entropy(other(*inputs)[0].mT, right).backward()
+            nn.utils.clip_grad_norm_(other.parameters(), 1)
+            optimizer.step()
+            cycle.step()
+        claim(recall(other.eval(), n=16), at_least=0.99)
 with says("so no score can exceed $4 \\cdot 4 / \\sqrt{16} = 4$"):
-    watch = QKNorm(16)
+    watch = Watch(QKNorm(16))
     watch(*torch.randn(2, 1, 2, 50, 16), None)
     claim(watch.largest[0], at_most=4)
 with says("Only the learnt scales can raise it, in this run to about 20."):
@@ -64,38 +80,63 @@ with says("the plain layer's scores grow into the\nthousands, and it recalls nex
 
 # The sink.
 with says(
-    "the plain layer puts 0.71 of its weight on the first token; with a sink logit, 0.13 (means of eight seeds)."
+    "If questions may not read the first token, the plain layer's loss for new keys is 0.031, with a sink logit 0.004; after twelve times the steps, 0.0007 against 0.0003 (means of eight seeds)."
 ):
-    claim(table.loc["first token", "plain"], 0.66, 0.76)
-    claim(table.loc["first token", "sink"], 0.09, 0.18)
-with says("with a sink logit the weights on all tokens sum to 0.29."):
-    claim(table.loc["all tokens", "sink"], 0.24, 0.34)
+    hidden = {
+        (kind, steps): kept_sinks(kind, first=False, steps=steps)["loss"]
+        for kind in ("plain", "sink logit")
+        for steps in (300, 3600)
+    }
+    claim(all(len(each) == 8 for each in hidden.values()))
+    claim(hidden["plain", 300].mean(), 0.0305, 0.0315)
+    claim(hidden["sink logit", 300].mean(), 0.0035, 0.0045)
+    claim(hidden["plain", 3600].mean(), 0.00065, 0.00075)
+    claim(hidden["sink logit", 3600].mean(), 0.00025, 0.00035)
+    for steps in (300, 3600):
+        claim((hidden["sink logit", steps] < hidden["plain", steps]).all())
+with says("Where they may read it, both end at 0.0002"):
+    ends = table.loc["loss, visible, 3600 steps"]
+    claim(ends.min(), 0.00015, 0.00025)
+    claim(ends.max(), 0.00015, 0.00025)
+with says(
+    "Without a sink logit it takes 0.71 of the weight; with one, 0.13, and the rest has not moved to the pairs: the weights on all tokens sum to 0.29."
+):
+    claim(table.loc["weight on the first token", "plain"], 0.66, 0.76)
+    claim(table.loc["weight on the first token", "sink logit"], 0.09, 0.18)
+    claim(table.loc["weight on all tokens", "sink logit"], 0.24, 0.34)
+with says("The logit need not be learnt: fixed at 0, it helps as much."):
+
+    def sink_at_0():
+        layer = SinkLogit(D, 2)
+        layer.sink.requires_grad_(False)
+        return layer
+
+    KINDS["sink at 0"] = sink_at_0
+    for seed in (0, 1):
+        claim(sinks("sink at 0", False, 300, False, seed)["loss"], at_most=0.006)
 with says("a layer trained without new keys does not do this."):
-    claim(never, at_most=0.25)
-with says("Set its value to zero, and the loss is nearly as before"):
-    each = kept_sinks("plain")
-    claim(each["loss, value zero: first"].mean() / each["loss"].mean(), 0.8, 1.3)
+    claim(new_keys(train("plain", 0.03, seed=0, n=4))["weight on the first token"], at_most=0.25)
+with says("Set the value of the first token to zero, and the loss is nearly as before"):
+    claim(found["loss, first value at zero"] / found["loss"], 0.8, 1.3)
 with says(
     "Set the values of the pairs to zero instead, and the loss of new keys falls almost to zero"
 ):
-    claim((each["loss, value zero: pairs"] < 0.15 * each["loss"]).all())
-with says("its loss for new keys is 0.031; with a sink logit it is 0.004."):
-    claim(table.loc["loss, hidden", "plain"], 0.028, 0.034)
-    claim(table.loc["loss, hidden", "sink"], 0.003, 0.005)
-    hidden = {kind: kept_sinks(kind, first=False)["loss"] for kind in ("plain", "sink logit")}
-    claim((hidden["sink logit"] < hidden["plain"]).all())
-
-with says("(The logit need not be learnt: fixed at 0, this loss is as low."):
-    claim(kept_sinks("sink at 0", first=False)["loss"].mean(), 0.003, 0.005)
-
-# The gate.
-with says("The gate does not help here, and cannot"):
-    claim(kept_sinks("output gate")["first token"].min(), at_least=0.5)
-    gated = kept_sinks("output gate", first=False)["loss"]
-    claim((gated > hidden["sink logit"]).all())
+    claim(found["loss, values of pairs at zero"] < 0.15 * found["loss"])
 with says("with sixteen pairs the plain layer, in one run, gives the first token 0.14.)"):
     sixteen = new_keys(train("plain", 0.03, seed=0, n=16, unknown=0.5), n=16)
-    claim(sixteen["first token"], 0.13, 0.15)
-with says("With the mark the gates close for new keys, and stay open for the others."):
-    claim(new, at_most=0.05)  # with the mark, the last run of the cell
+    claim(sixteen["weight on the first token"], 0.13, 0.15)
+
+# The gate.
+with says(
+    "With a mark on the questions for new keys, the plain layer gives the first token 1.00 of their weight; with an output gate it gives 0.30 (means of eight seeds)."
+):
+    plain, gated = (kept_sinks(kind, marked=True) for kind in ("plain", "output gate"))
+    claim(len(plain) == len(gated) == 8)
+    claim(plain["weight on the first token"].min(), at_least=0.99)
+    claim(gated["weight on the first token"].mean(), 0.25, 0.35)
+    claim(gated["weight on the first token"].max(), at_most=0.7)
+with says("The gates close for new keys and stay open for the others"):
+    claim(new, at_most=0.05)
     claim(shown, at_least=0.6)
+with says("The loss gains nothing here"):
+    claim(plain["loss"].median() / gated["loss"].median(), 0.5, 1.5)
