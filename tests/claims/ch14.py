@@ -40,12 +40,13 @@ with says("computes what `GatedDelta` does without the loop"), torch.no_grad():
         ours, theirs = (each(x, x, x, attn_mask=mask)[0] for each in (loop, at_once))
         claim((ours - theirs).abs().max(), at_most=1e-9)
 with says(
-    "the delta rule recalls at least 0.92 of the values, the sum at most 0.70 (eight seeds)."
+    "the delta rule recalls at least 0.92 of the values, the sum at most 0.69 (eight seeds)."
 ):
     claim(WAYS["delta rule"]["recall"].min(), at_least=0.92)
     for lr in (0.015, 0.03):
         each = kept("gated sum", lr=lr)["recall"]
-        claim(len(each) == 8 and each.max(), at_most=0.7)
+        claim(len(each) == 8)
+        claim(each.max(), at_most=0.695)
 with says("it does not reach the delta rule with a quarter of the numbers."):
     featured = WAYS["and feature map"]["recall"]
     claim(len(featured) == 8)
@@ -57,12 +58,8 @@ with says("A window recalls nothing beyond its four pairs. A sum loses the\ndist
     claim(of["sum"]["16"], at_most=0.3)
     claim((of["delta rule"] - of["sum"]).min(), at_least=0.1)
     claim(of["best key"].min(), at_least=0.95)
-with says("where all keys are different, the sum recalls nearly everything."):
+with says("where all keys are different, the sum of four heads recalls nearly everything."):
     claim(WAYS["different keys"]["recall"].min(), at_least=0.95)
-with says("the delta rule with 256 numbers recalls 0.79 to 0.88.)"):
-    full = kept("gated delta", n=32)["recall"]
-    claim(full.min(), 0.785, 0.795)
-    claim(full.max(), 0.875, 0.885)
 
 # Layers of several kinds.
 with says(
@@ -75,7 +72,7 @@ with says(
         rates = {lr: pairs(letters, lr=lr)["recall"].mean() for lr in (0.001, 0.003, 0.01)}
         claim(found.mean() == max(rates.values()))
 with says(
-    "are within 0.01 of global layers: 1.44 against 1.45, and after three times the steps 1.37 against 1.36. On recall they get 0.33, barely more than the 0.32 that the last four pairs contain; if the fourth layer is global, 0.99 (means of eight seeds)."
+    "are within 0.01 of global layers: 1.44 against 1.45, and after three times the steps 1.37 against 1.36. On recall they get 0.33, the 0.32 that the last four pairs contain and some guesses; if the fourth layer is global, 0.99 (means of eight seeds)."
 ):
     mean = {letters: (LOSS[letters].mean(), RECALL[letters].mean()) for letters in LOSS}
     claim(mean["WWWW"][0], 1.435, 1.445)
@@ -92,23 +89,19 @@ with says("keeps 16,384 numbers, one with a window 2,048, one with a state 1,024
 with says("States in all layers lose a little on text, and recall 0.96 and more"):
     claim(RECALL["SSSS"].min(), at_least=0.96)
     claim(LOSS["SSSS"].mean() - LOSS["GGGG"].mean(), 0.03, 0.07)
-with says(
-    "at a learning rate of 0.01 three windows and a global layer recall no more than four windows.)"
-):
-    claim(pairs("WWWG", lr=0.01)["recall"].max(), at_most=0.335)
 with says("Four windows of 16 reach 60 bytes back (chapter 11)."):
     claim(4 * (4 - 1) + 1 == 13 and 4 * (16 - 1) == 60)
-with says("values from thirteen pairs back, 0.74 of all, but"):
-    claim(13 / 32 + 19 / 32 * (1 - (15 / 16) ** 13), 0.735, 0.745)
 with says(
-    "the loss of four global layers rises to 2.83. With the same weights and windows of 128 it is 1.43, as on short texts (means of eight seeds)."
+    "the loss of four global layers rises to 2.83. With the same weights it is 1.43 through windows of 128, and 1.44 if they read all keys but no distance counts as more than 127 (means of eight seeds)."
 ):
-    claim(len(through) == 8 and texts("GGGG")["loss 512"].mean(), 2.825, 2.835)
+    whole, through, clamped = list(LONG.values())[:3]
+    claim(len(whole) == len(through) == len(clamped) == 8)
+    claim(whole["loss 512"].mean(), 2.825, 2.835)
     claim(through["loss 512"].mean(), 1.425, 1.435)
-    claim((through["loss 512"] - through["loss 128"]).mean(), -0.04, 0.01)
-with says(
-    "the loss is 1.48. Without RoPE (*NoPE*) the global layer reads just as many keys, but no distance is new to it, and the loss is 1.43;"
-):
+    claim(clamped["loss 512"].mean(), 1.435, 1.445)
+    for other in (through, clamped):  # on 128 bytes the same weights do the same
+        claim((other["loss 128"] - whole["loss 128"]).abs().max(), at_most=1e-4)
+with says("after three windows its loss is 1.43, with RoPE 1.48."):
     claim(texts("WWWG")["loss 512"].mean(), 1.475, 1.485)
     claim(texts("WWWN")["loss 512"].mean(), 1.425, 1.435)
 with says("recall falls from 0.99 to 0.71."):
