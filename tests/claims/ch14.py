@@ -9,19 +9,20 @@ with says("The answers are 6, 1 and 1."):
     _, answers, _ = examples(torch.Generator().manual_seed(0), n=4, B=1, again=True)
     claim((answers[0, :3] + 1).tolist() == [6, 1, 1])
 with says("Sparse attention loses next to nothing"):
-    everything, one = kept("softmax", **soft)["recall"], WAYS["best key"]["recall"]
+    everything, one = (kept(kind, **soft)["recall"] for kind in ("softmax", "best key"))
     claim((one - everything).min(), at_least=-0.005)
     claim(len(one) == 8 and one.min() > 0.99)
-    window = WAYS["window of 4"]["recall"]
+    window = CURVES["window of 4"]["recall"]
     claim(window.min(), 0.56, 0.57)
     claim(window.max(), 0.56, 0.57)
 with says("0.56 of the values lie in the last four pairs."):
     claim(1 / 4 + 3 / 4 * (1 - (7 / 8) ** 4), 0.555, 0.565)
-with says("after 100,000 pairs it holds 6.4 million."):
-    claim(2 * 32 * 100_000 == 6_400_000)
 
 # A state.
-with says("and adds only what is missing."), torch.no_grad():
+with (
+    says("and adds only what is missing, so the new value takes the place of the old one."),
+    torch.no_grad(),
+):
     D = 32
     delta, tokens = GatedDelta(D, 1), torch.randn(1, 9, D)
     how = {"need_weights": True, "is_causal": False}
@@ -42,28 +43,31 @@ with says("computes what `GatedDelta` does without the loop"), torch.no_grad():
 with says(
     "the delta rule recalls at least 0.92 of the values, the sum at most 0.69 (eight seeds)."
 ):
-    claim(WAYS["delta rule"]["recall"].min(), at_least=0.92)
+    claim(STATES["delta rule"]["recall"].min(), at_least=0.92)
     for lr in (0.015, 0.03):
         each = kept("gated sum", lr=lr)["recall"]
         claim(len(each) == 8)
         claim(each.max(), at_most=0.695)
-with says("it does not reach the delta rule with a quarter of the numbers."):
-    featured = WAYS["and feature map"]["recall"]
-    claim(len(featured) == 8)
-    claim((WAYS["delta rule"]["recall"] - featured).mean(), at_least=0.03)
-    claim((featured - WAYS["sum, 4 heads"]["recall"]).min(), at_least=0.05)
-with says("A window recalls nothing beyond its four pairs. A sum loses the\ndistant values"):
-    of = {name.split(",")[0]: rows[BACK].mean() for name, rows in CURVES.items()}
+with says(
+    "where all keys are different, the same layer recalls 0.90 and more. Where they are not, even the larger sum stays below the delta rule, which has a quarter of its numbers."
+):
+    claim(STATES["sum, different keys"]["recall"].min(), at_least=0.895)
+    larger = STATES["sum, larger"]["recall"]
+    claim(len(larger) == len(STATES["sum, different keys"]) == 8)
+    claim(larger.max() < STATES["delta rule"]["recall"].min())
+with says(
+    "A window recalls nothing beyond its four pairs. A sum loses most\nof the distant values and many near ones. The delta rule, with a state of the\nsame size, recalls most at every distance."
+):
+    of = {name: rows[BACK].mean() for name, rows in CURVES.items()}
     claim(of["window of 4"][4:].max(), at_most=0.05)
     claim(of["sum"]["16"], at_most=0.3)
-    claim((of["delta rule"] - of["sum"]).min(), at_least=0.1)
+    claim(of["sum"].max(), at_most=0.75)
+    claim(of["delta rule"].min(), at_least=0.75)
     claim(of["best key"].min(), at_least=0.95)
-with says("where all keys are different, the sum of four heads recalls nearly everything."):
-    claim(WAYS["different keys"]["recall"].min(), at_least=0.95)
 
 # Layers of several kinds.
 with says(
-    "For recall we report each model's best rate; for text 0.008, which is within 0.01 of the best for all."
+    "For recall we report each model's best rate, for text 0.008, which is within 0.01 of the best for all."
 ):
     for letters in LOSS:
         chosen = [texts(letters, lr=lr)["choice"].mean() for lr in (0.004, 0.008, 0.016)]
@@ -72,36 +76,33 @@ with says(
         rates = {lr: pairs(letters, lr=lr)["recall"].mean() for lr in (0.001, 0.003, 0.01)}
         claim(found.mean() == max(rates.values()))
 with says(
-    "are within 0.01 of global layers: 1.44 against 1.45, and after three times the steps 1.37 against 1.36. On recall they get 0.33, the 0.32 that the last four pairs contain and some guesses; if the fourth layer is global, 0.99 (means of eight seeds)."
+    "are within 0.01 of global layers, also after three times the steps. On recall they get 0.33, where global layers get 1.00; if only the fourth layer is global, it is 0.99 (means of eight seeds)."
 ):
     mean = {letters: (LOSS[letters].mean(), RECALL[letters].mean()) for letters in LOSS}
-    claim(mean["WWWW"][0], 1.435, 1.445)
-    claim(mean["GGGG"][0], 1.445, 1.455)
+    claim(mean["WWWW"][0] - mean["GGGG"][0], -0.01, 0.01)
+    claim(mean["GGGG"][1], at_least=0.995)
     claim(mean["WWWW"][1], 0.325, 0.335)
     claim(mean["WWWG"][1], 0.985, 0.995)
     claim(share, 0.315, 0.325)
     claim(pairs("WWWG", steps=4000)["recall"].min(), at_least=0.98)
     claim(all(len(each) == 8 for each in (*LOSS.values(), *RECALL.values())))
-    claim(texts("WWWW", steps=4500)["loss 128"].mean(), 1.36, 1.37)
-    claim(texts("GGGG", steps=4500)["loss 128"].mean(), 1.355, 1.365)
+    longer = [texts(letters, steps=4500)["loss 128"].mean() for letters in ("WWWW", "GGGG")]
+    claim(longer[0] - longer[1], -0.01, 0.01)
 with says("keeps 16,384 numbers, one with a window 2,048, one with a state 1,024."):
     claim(T * 2 * 64 == 16_384 and Bytes.width * 2 * 64 == 2_048 and 4 * 16 * 16 == 1_024)
-with says("States in all layers lose a little on text, and recall 0.96 and more"):
+with says("States in all layers recall 0.96 and more"):
     claim(RECALL["SSSS"].min(), at_least=0.96)
-    claim(LOSS["SSSS"].mean() - LOSS["GGGG"].mean(), 0.03, 0.07)
 with says("Four windows of 16 reach 60 bytes back (chapter 11)."):
     claim(4 * (4 - 1) + 1 == 13 and 4 * (16 - 1) == 60)
 with says(
-    "the loss of four global layers rises to 2.83. With the same weights it is 1.43 through windows of 128, and 1.44 if they read all keys but no distance counts as more than 127 (means of eight seeds)."
+    "the loss of four global layers rises to 2.83; with the same weights, read through windows of 128, it is 1.43 (means of eight seeds)."
 ):
-    whole, through, clamped = list(LONG.values())[:3]
-    claim(len(whole) == len(through) == len(clamped) == 8)
+    whole, through, *_ = LONG.values()
+    claim(len(whole) == len(through) == 8)
     claim(whole["loss 512"].mean(), 2.825, 2.835)
     claim(through["loss 512"].mean(), 1.425, 1.435)
-    claim(clamped["loss 512"].mean(), 1.435, 1.445)
-    for other in (through, clamped):  # on 128 bytes the same weights do the same
-        claim((other["loss 128"] - whole["loss 128"]).abs().max(), at_most=1e-4)
-with says("after three windows its loss is 1.43, with RoPE 1.48."):
+    claim((through["loss 128"] - whole["loss 128"]).abs().max(), at_most=1e-4)  # the same weights
+with says("its loss is 1.43, with RoPE 1.48."):
     claim(texts("WWWG")["loss 512"].mean(), 1.475, 1.485)
     claim(texts("WWWN")["loss 512"].mean(), 1.425, 1.435)
 with says("recall falls from 0.99 to 0.71."):
