@@ -20,17 +20,15 @@ def examples(
     B: int = 16,
     unknown: float = 0.0,
     again: bool = False,
-    first: bool = True,
     marked: bool = False,
 ) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor]:
     """Draw texts of a first token, ``n`` pairs of key and value, and questions for keys.
 
     A share ``unknown`` of the questions asks for a key that was not shown; the right answer is
     then the key. With ``again`` there are half as many keys, so that most come again, and the
-    last value counts. Without ``first`` no question reads the first token. If ``marked``, a
-    question for a new key carries the value 1, others none. Give what a model takes, ``blocked``
-    (T, T) and keys and values (B, T), 0 for none; and the right answers and whether a question's
-    key is new, both (B, QUESTIONS).
+    last value counts. If ``marked``, a question for a new key carries the value 1, others none.
+    Give what a model takes, ``blocked`` (T, T) and keys and values (B, T), 0 for none; and the
+    right answers and whether a question's key is new, both (B, QUESTIONS).
     """
     keys = torch.rand(B, KEYS, generator=draw).argsort(dim=1)  # shuffled
     slots = torch.arange(n).expand(B, n)
@@ -46,7 +44,6 @@ def examples(
     keys = F.pad(torch.cat([keys.gather(1, slots), asked], 1) + 1, (1, 0))
     blocked = ~causal_mask(keys.shape[1], keys.shape[1])
     blocked[:, -QUESTIONS:] = True  # nobody reads a question
-    blocked[-QUESTIONS:, 0] |= not first
     values = F.pad(torch.cat([values + 1, marked * is_new], dim=1), (1, 0))
     return (blocked, keys, values), right, is_new
 

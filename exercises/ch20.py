@@ -9,10 +9,9 @@ from exercises.exercise import Case, Cases, Prediction, exercise, normal
 def never_new() -> Cases:
     """Check to how much the weights sum for a new key where training had none."""
     mistakes = {
-        0.87: "about so much it is before training. What happens to the scores if there is always something to find?",
-        0.71: "so much the plain layer gives its first token after training with new keys. The sum is asked for, without them.",
+        0.87: "that is roughly what it is before training. What happens to the scores if there is always something to find?",
         0.5: "before training a sink logit is one of six places, not one of two. And later?",
-        0.29: "so little it is after training with new keys. Here each question had something to find.",
+        0.27: "so little it is after training with new keys. Here each question had something to find.",
         0.0: "attending to nothing has to be learnt. What in this training rewards it?",
         1.0: "the right idea, but the sink logit stays in the softmax: a little less.",
     }
@@ -69,6 +68,7 @@ def sink_after() -> Cases:
             "the sink competes with the sum of the keys' exponentials, not with 1.": output / (1 + b.exp()),
             "this is one sum divided by the other; the denominator holds both.": output * (log_sum - b).exp(),
             "this is the sink's part divided by the keys'; the keys' sum stands above, and both below.": output * (b - log_sum).exp(),
+            "the sink's logit is taken away from `log_sum`, not added.": output * (log_sum + b).sigmoid(),
             "a difference of logarithms is no share yet: its sigmoid is.": output * (log_sum - b),
             "the sink's value is zero: nothing of it is added to the output.": output * share + 1 - share,
             "`log_sum - sink` gives a sink to each number of D_head: give it the shape (H, 1, 1).": output * (log_sum - sink).sigmoid(),

@@ -26,12 +26,3 @@ def test_a_mark_tells_that_a_key_is_new():
     (_, _, values), _, is_new = examples(draw, n=4, unknown=0.5, marked=True)
     assert torch.equal(values[:, -QUESTIONS:], is_new.long())
     assert values[:, 1:5].all()
-
-
-def test_the_first_token_can_be_hidden_from_the_questions():
-    draw = torch.Generator()
-    (blocked, *_), *_ = examples(draw, n=16)
-    (hidden, *_), *_ = examples(draw, n=16, first=False)
-    assert hidden[-QUESTIONS:, 0].all()
-    assert not (blocked | hidden)[:-QUESTIONS, 0].any()
-    assert not blocked[:, 0].any()

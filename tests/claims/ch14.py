@@ -9,7 +9,9 @@ with says("The answers are 6, 1 and 1."):
     _, answers, _ = examples(torch.Generator().manual_seed(0), n=4, B=1, again=True)
     claim((answers[0, :3] + 1).tolist() == [6, 1, 1])
 with says("Sparse attention loses next to nothing"):
-    everything, one = (kept(kind, **soft)["recall"] for kind in ("softmax", "best key"))
+    everything, one = (
+        kept(kind, lr=0.01, steps=2400)["recall"] for kind in ("softmax", "best key")
+    )
     claim((one - everything).min(), at_least=-0.005)
     claim(len(one) == 8 and one.min() > 0.99)
     window = CURVES["window of 4"]["recall"]
@@ -33,7 +35,7 @@ with (
     qkv = (each.view(1, 9, 1, D) for each in qkv)
     theirs, _ = modeling_qwen3_next.torch_recurrent_gated_delta_rule(*qkv, keep.log(), write)
     claim((ours - F.rms_norm(D**0.5 * theirs.view(1, 9, D), [D])).abs().max(), at_most=1e-4)
-with says("computes what `GatedDelta` does without the loop"), torch.no_grad():
+with says("does what `GatedDelta` does without the loop"), torch.no_grad():
     loop, at_once = GatedDelta(64, 4).double(), AtOnce(64, 4).double()
     at_once.load_state_dict(loop.state_dict())
     x, (blocked, *_) = torch.randn(2, 49, 64).double(), examples(torch.Generator(), 32)[0]
@@ -41,20 +43,30 @@ with says("computes what `GatedDelta` does without the loop"), torch.no_grad():
         ours, theirs = (each(x, x, x, attn_mask=mask)[0] for each in (loop, at_once))
         claim((ours - theirs).abs().max(), at_most=1e-9)
 with says(
-    "the delta rule recalls at least 0.92 of the values, the sum at most 0.69 (eight seeds)."
+    "With a state of 256 numbers the delta rule recalls 0.96 of the values of 16 pairs, the sum 0.54; of 48 pairs, 0.73 and 0.41. The best key, with a cache that grows, recalls 0.99 of both (means of eight seeds)."
 ):
-    claim(STATES["delta rule"]["recall"].min(), at_least=0.92)
+    claim(all(len(rows) == 8 for each in WAYS.values() for rows in each.values()))
+    means = {
+        n: {kind: rows["recall"].mean() for kind, rows in each.items()} for n, each in WAYS.items()
+    }
+    claim(means[16]["delta rule"], 0.955, 0.965)
+    claim(means[16]["sum"], 0.535, 0.545)
+    claim(means[48]["delta rule"], 0.725, 0.735)
+    claim(means[48]["sum"], 0.405, 0.415)
+    for n in (16, 48):
+        claim(means[n]["best key"], 0.985, 0.995)
+with says("In each seed the delta rule is ahead of the sum"):
+    for each in WAYS.values():
+        claim(each["delta rule"]["recall"].min() > each["sum"]["recall"].max())
+    other_rate = kept("gated sum", lr=0.03)["recall"]
+    claim(other_rate.max() < WAYS[16]["delta rule"]["recall"].min())
+with says("brings the same sum to 0.80 at most."):
     for lr in (0.015, 0.03):
-        each = kept("gated sum", lr=lr)["recall"]
-        claim(len(each) == 8)
-        claim(each.max(), at_most=0.695)
-with says(
-    "where all keys are different, the same layer recalls 0.90 and more. Where they are not, even the larger sum stays below the delta rule, which has a quarter of its numbers."
-):
-    claim(STATES["sum, different keys"]["recall"].min(), at_least=0.895)
-    larger = STATES["sum, larger"]["recall"]
-    claim(len(larger) == len(STATES["sum, different keys"]) == 8)
-    claim(larger.max() < STATES["delta rule"]["recall"].min())
+        featured = kept("feature map", lr=lr)["recall"]
+        claim(len(featured) == 8)
+        claim(featured.max(), at_most=0.805)
+with says("48 pairs show about 21"):
+    claim(24 * (1 - (23 / 24) ** 48), 20.5, 21.5)
 with says(
     "A window recalls nothing beyond its four pairs. A sum loses most\nof the distant values and many near ones. The delta rule, with a state of the\nsame size, recalls most at every distance."
 ):
@@ -90,8 +102,11 @@ with says(
     claim(longer[0] - longer[1], -0.01, 0.01)
 with says("keeps 16,384 numbers, one with a window 2,048, one with a state 1,024."):
     claim(T * 2 * 64 == 16_384 and Bytes.width * 2 * 64 == 2_048 and 4 * 16 * 16 == 1_024)
-with says("States in all layers recall 0.96 and more"):
-    claim(RECALL["SSSS"].min(), at_least=0.96)
+with says("States lose a little on text."):
+    for letters in ("SSSG", "SSSS"):
+        claim(LOSS[letters].mean() - LOSS["GGGG"].mean(), 0.03, 0.07)
+with says("On recall they do well without a global layer, too"):
+    claim(RECALL["SSSS"].min(), at_least=0.95)
 with says("Four windows of 16 reach 60 bytes back (chapter 11)."):
     claim(4 * (4 - 1) + 1 == 13 and 4 * (16 - 1) == 60)
 with says(
@@ -102,9 +117,13 @@ with says(
     claim(whole["loss 512"].mean(), 2.825, 2.835)
     claim(through["loss 512"].mean(), 1.425, 1.435)
     claim((through["loss 128"] - whole["loss 128"]).abs().max(), at_most=1e-4)  # the same weights
-with says("its loss is 1.43, with RoPE 1.48."):
+with says(
+    "In the model with a single global layer new distances do less harm, and none if that layer has no RoPE"
+):
     claim(texts("WWWG")["loss 512"].mean(), 1.475, 1.485)
-    claim(texts("WWWN")["loss 512"].mean(), 1.425, 1.435)
+    for letters, gain in (("WWWG", (-0.07, -0.03)), ("WWWN", (0, 0.03))):
+        each = texts(letters)  # on longer texts the last bytes have more to read
+        claim((each["loss 128"] - each["loss 512"]).mean(), *gain)
 with says("recall falls from 0.99 to 0.71."):
     claim(pairs("WWWN")["recall"].mean(), 0.7, 0.71)
     claim(pairs("WWWN", lr=0.001)["recall"].max(), at_most=0.72)

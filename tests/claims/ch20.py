@@ -38,17 +38,17 @@ with says(
         claim(len(recalls[name]) == 8)
         claim(recalls[name].min(), at_least=0.99)
     claim(recalls["all else slower"].max(), at_most=0.1)
-with says("train at 0.03, where the plain layer, too, recalls more than 0.99?"):
+with says("At a rate of 0.03 the plain layer recalls more than 0.99, too"):
     claim(kept("plain", 0.03).min(), at_least=0.99)
 with says("with QK-norm they stay small, and\nit recalls all."):
     for lr in (0.01, 0.03, 0.1):
         claim(kept("QK-norm", lr).min(), at_least=0.99)
-with says("at a rate of 0.3 it rescues three of eight."):
+with says("at 0.3 QK-norm rescues three layers of eight."):
     claim((kept("QK-norm", 0.3) > 0.9).sum() == 3)
 with says(
-    "with a longer warm-up (of 90 steps), ten times the weight decay and clipped gradients the plain layer recalls more than 0.99 at this rate, too, in four of four runs."
+    "at 0.1 it recalls more than 0.95 with a longer warm-up (of 90 steps), ten times the weight decay and gradients clipped at 1, all together (eight of eight)."
 ):
-    for seed in range(4):
+    for seed in range(8):
         torch.manual_seed(seed)
         draw, other = torch.Generator().manual_seed(seed), Model(KINDS["plain"]())
         optimizer = torch.optim.AdamW(other.parameters(), weight_decay=0.1)
@@ -60,7 +60,18 @@ with says(
             nn.utils.clip_grad_norm_(other.parameters(), 1)
             optimizer.step()
             cycle.step()
-        claim(recall(other.eval(), n=16), at_least=0.99)
+        claim(recall(other.eval(), n=16), at_least=0.95)
+with says("at least three of eight plain layers recall less than half"):
+
+    class SoftCapped(MultiHeadAttention):
+        def attend_heads(self, q, k, v, mask, *_):
+            scores = 50 * (q @ k.mT / math.sqrt(self.head_dim) / 50).tanh()
+            weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+            return weights @ v, weights
+
+    KINDS["soft-capped"] = lambda: SoftCapped(D, 2)
+    capped = [recall(train("soft-capped", 0.1, seed, n=16), n=16) for seed in range(8)]
+    claim(sum(each < 0.5 for each in capped), at_least=3)
 with says("so no score can exceed $4 \\cdot 4 / \\sqrt{16} = 4$"):
     watch = Watch(QKNorm(16))
     watch(*torch.randn(2, 1, 2, 50, 16), None)
@@ -79,60 +90,62 @@ with says("the plain layer's scores grow into the\nthousands, and it recalls nex
     claim(max(largest["QK-norm, 0.1"]) < max(largest["plain, 0.03"]))
 
 # The sink.
-with says(
-    "Asked for a new key, a plain layer gives the first token 0.68 of its weight. With a sink logit it is 0.08, and all tokens together get 0.27 (means of eight seeds)."
-):
-    claim(all(len(kept_sinks(kind)) == 8 for kind in table))
-    claim(table.loc["weight on the first token", "plain"], 0.675, 0.685)
-    claim(table.loc["weight on the first token", "sink logit"], 0.075, 0.085)
-    claim(table.loc["weight on all tokens", "sink logit"], 0.265, 0.275)
-with says("The loss gains nothing, 0.0002 in both"):
-    ends = table.loc["loss, first token visible"]
-    claim(ends.min(), 0.00015, 0.00025)
-    claim(ends.max(), 0.00015, 0.00025)
-with says("Only where it is hidden does the sink logit help, 0.0003 against 0.0007."):
-    hidden = {kind: kept_sinks(kind, first=False)["loss"] for kind in table}
-    claim(all(len(each) == 8 for each in hidden.values()))
-    claim(hidden["plain"].mean(), 0.00065, 0.00075)
-    claim(hidden["sink logit"].mean(), 0.00025, 0.00035)
-    claim((hidden["sink logit"] < hidden["plain"]).all())
 with says("a layer trained without new keys does not do this."):
     claim(new_keys(train("plain", 0.03, seed=0, n=4))["weight on the first token"], at_most=0.25)
 with says("Set the value of the first token to zero, and the loss is nearly as before"):
-    claim(found["loss, first value at zero"] / found["loss"], 0.8, 1.3)
+    claim(found["loss, first value set to zero"] / found["loss"], 0.8, 1.3)
 with says(
     "Set the values of the pairs to zero instead, and the loss of new keys falls almost to zero"
 ):
-    claim(found["loss, values of pairs at zero"] < 0.15 * found["loss"])
-with says("with sixteen pairs the plain layer, in one run, gives the first token 0.14.)"):
-    sixteen = new_keys(train("plain", 0.03, seed=0, n=16, unknown=0.5), n=16)
-    claim(sixteen["weight on the first token"], 0.13, 0.15)
+    claim(found["loss, values of pairs set to zero"] < 0.15 * found["loss"])
+with says(
+    "Asked for a new key, a plain layer gives the first token 0.68 of its weight. With a sink logit it is 0.08, and all tokens together get 0.27 (means of eight seeds)."
+):
+    plain, sink = (rows[rows["kind"] == kind] for kind in ("plain", "sink logit"))
+    claim(len(plain) == len(sink) == 8)
+    claim(plain["weight on the first token"].mean(), 0.675, 0.685)
+    claim(sink["weight on the first token"].mean(), 0.075, 0.085)
+    claim(sink["weight on all tokens"].mean(), 0.265, 0.275)
+with says("The loss gains nothing"):
+    claim(plain["loss"].mean() / sink["loss"].mean(), 0.75, 1.33)
+with says("(In our small block none grows huge.)"):
+
+    @torch.no_grad()
+    def largest_of(block, inputs):  # in the residual stream: at the first token, and elsewhere
+        seen = []
+        block.norms[1].register_forward_pre_hook(lambda _, x: seen.append(x[0]))
+        block.ffs[0].register_forward_hook(lambda *of: seen.append(seen[0] + of[-1]))
+        block(*inputs)
+        sizes = torch.stack(seen).abs()
+        return sizes[:, :, 0].max(), sizes[:, :, 1:].max()
+
+    for kind in ("plain", "sink logit"):
+        block = train(kind, 0.03, seed=0, n=4, unknown=0.5)
+        drawn, *_ = examples(torch.Generator().manual_seed(1), 4, 64, unknown=0.5)
+        first, others = largest_of(block, drawn)
+        claim(first / others, at_most=1.5)
 
 # The gate.
 with says(
-    "With a mark on the questions for new keys, the plain layer gives the first token 1.00 of their weight; with an output gate it gives 0.30 (means of eight seeds)."
+    "Where a mark tells that a key is new, the gates close for it: they are 0.00 open on average, and 0.93 for other keys. Without the mark they are 0.68 open for both (means of eight seeds)."
 ):
-    plain, gated = (kept_sinks(kind, steps=300, marked=True) for kind in ("plain", "output gate"))
-    claim(len(plain) == len(gated) == 8)
-    claim(plain["weight on the first token"].min(), at_least=0.99)
-    claim(gated["weight on the first token"].mean(), 0.25, 0.35)
-    claim(gated["weight on the first token"].max(), at_most=0.7)
-with says("The gates close for new keys and stay open for the others"):
-    claim(new, at_most=0.05)
-    claim(shown, at_least=0.6)
-with says("The loss gains nothing here"):
-    claim(plain["loss"].median() / gated["loss"].median(), 0.5, 1.5)
-with says("the largest number at the first token is below 10 in all three layers."):
-
-    @torch.no_grad()
-    def largest_at_first(block, inputs):
-        seen = []
-        block.norms[1].register_forward_pre_hook(lambda _, x: seen.append(x[0][:, 0]))
-        block.ffs[0].register_forward_hook(lambda *of: seen.append(seen[0] + of[-1][:, 0]))
-        block(*inputs)
-        return max(each.abs().max() for each in seen)
-
-    inputs, *_ = examples(torch.Generator().manual_seed(1), 4, 64, unknown=0.5)
-    for kind in ("plain", "sink logit", "output gate"):
-        block = train(kind, 0.03, seed=0, n=4, unknown=0.5)
-        claim(largest_at_first(block, inputs), at_most=10)
+    claim((opened.groupby("marked").size() == 8).all())
+    means = opened.groupby("marked").mean()
+    for marked, name, mean in (
+        (True, "new keys", 0.00),
+        (True, "others", 0.93),
+        (False, "new keys", 0.68),
+        (False, "others", 0.68),
+    ):
+        claim(means.loc[marked, name], mean - 0.005, mean + 0.005)
+    closed = opened[opened["marked"]]
+    claim(closed["new keys"].max() < closed["others"].min())
+with says("And where a muted head looks hardly matters."):
+    task = {"n": 4, "unknown": 0.5, "marked": True}
+    muted, drawn = train("output gate", 0.03, seed=0, **task), torch.Generator().manual_seed(1)
+    drawn, right, is_new = examples(drawn, B=64, **task)
+    before = muted(*drawn)[0].argmax(dim=-1)[is_new]
+    muted.mhas[0].v_proj.register_forward_hook(lambda *of: of[-1].flip(1))  # it reads other tokens
+    after = muted(*drawn)[0].argmax(dim=-1)[is_new]
+    claim((before == right[is_new]).float().mean(), at_least=0.99)
+    claim((after == before).float().mean(), at_least=0.98)
