@@ -15,8 +15,8 @@ def never_new() -> Cases:
         0.0: "attending to nothing has to be learnt. What in this training rewards it?",
         1.0: "the right idea, but the sink logit stays in the softmax: a little less.",
     }
-    limits = (0, 1, "a sum of weights lies between 0 and 1.")
-    yield Prediction("the sum", (0.92, 0.999), mistakes, limits=limits)
+    other = "what is left for the sink logit if there is always something to find?"
+    yield Prediction("the sum", (0.92, 0.999), mistakes, near=0.06, other=other, limits=(0, 1, "a sum of weights lies between 0 and 1."))
 
 
 @exercise

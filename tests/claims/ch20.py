@@ -61,7 +61,7 @@ with says(
             optimizer.step()
             cycle.step()
         claim(recall(other.eval(), n=16), at_least=0.95)
-with says("at least three of eight plain layers recall less than half"):
+with says("three or more of eight plain layers recall less than half"):
 
     class SoftCapped(MultiHeadAttention):
         def attend_heads(self, q, k, v, mask, *_):
@@ -92,12 +92,10 @@ with says("the plain layer's scores grow into the\nthousands, and it recalls nex
 # The sink.
 with says("a layer trained without new keys does not do this."):
     claim(new_keys(train("plain", 0.03, seed=0, n=4))["weight on the first token"], at_most=0.25)
-with says("Set the value of the first token to zero, and the loss is nearly as before"):
-    claim(found["loss, first value set to zero"] / found["loss"], 0.8, 1.3)
-with says(
-    "Set the values of the pairs to zero instead, and the loss of new keys falls almost to zero"
-):
-    claim(found["loss, values of pairs set to zero"] < 0.15 * found["loss"])
+with says("with its value set to zero, the loss is nearly the same."):
+    claim(found["loss, its value set to zero"] / found["loss"], 0.8, 1.3)
+with says("Hide the first token, and the weight must go to the pairs"):
+    claim(found["loss, it is hidden"] / found["loss"], 70, 150)  # "a hundred times as high"
 with says(
     "Asked for a new key, a plain layer gives the first token 0.68 of its weight. With a sink logit it is 0.08, and all tokens together get 0.27 (means of eight seeds)."
 ):
@@ -132,18 +130,28 @@ with says(
     claim((opened.groupby("marked").size() == 8).all())
     means = opened.groupby("marked").mean()
     for marked, name, mean in (
-        (True, "new keys", 0.00),
+        (True, "new", 0.00),
         (True, "others", 0.93),
-        (False, "new keys", 0.68),
+        (False, "new", 0.68),
         (False, "others", 0.68),
     ):
         claim(means.loc[marked, name], mean - 0.005, mean + 0.005)
     closed = opened[opened["marked"]]
-    claim(closed["new keys"].max() < closed["others"].min())
-with says("And where a muted head looks hardly matters."):
+    claim(closed["new"].max() < closed["others"].min())
+with says(
+    "the first token gets 0.16 of the weight, less than a fifth of the five tokens, where a plain layer with the same mark gives it 1.00. (But at a third of the learning rate a gated layer still gives it 0.9, in one run.)"
+):
+    claim(means.loc[True, "first"], 0.155, 0.165)
     task = {"n": 4, "unknown": 0.5, "marked": True}
-    muted, drawn = train("output gate", 0.03, seed=0, **task), torch.Generator().manual_seed(1)
-    drawn, right, is_new = examples(drawn, B=64, **task)
+    drawn, right, is_new = examples(torch.Generator().manual_seed(1), B=64, **task)
+
+    def on_first(block):  # of the weights of questions for new keys
+        return block(*drawn)[1][:, :, -QUESTIONS:, 0].mean(dim=1)[is_new].mean()
+
+    claim(on_first(train("plain", 0.03, seed=0, **task)), at_least=0.995)
+    claim(on_first(train("output gate", 0.01, seed=0, steps=3600, **task)), 0.85, 0.95)
+with says("And where a muted head looks hardly matters"):
+    muted = train("output gate", 0.03, seed=0, **task)
     before = muted(*drawn)[0].argmax(dim=-1)[is_new]
     muted.mhas[0].v_proj.register_forward_hook(lambda *of: of[-1].flip(1))  # it reads other tokens
     after = muted(*drawn)[0].argmax(dim=-1)[is_new]
