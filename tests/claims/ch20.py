@@ -99,7 +99,7 @@ with says("Hide the first token, and the weight must go to the pairs"):
 with says(
     "Asked for a new key, a plain layer gives the first token 0.68 of its weight. With a sink logit it is 0.08, and all tokens together get 0.27 (means of eight seeds)."
 ):
-    plain, sink = (rows[rows["kind"] == kind] for kind in ("plain", "sink logit"))
+    plain, sink = (looks[looks["kind"] == kind] for kind in ("plain", "sink logit"))
     claim(len(plain) == len(sink) == 8)
     claim(plain["weight on the first token"].mean(), 0.675, 0.685)
     claim(sink["weight on the first token"].mean(), 0.075, 0.085)
@@ -125,10 +125,10 @@ with says("(In our small block none grows huge.)"):
 
 # The gate.
 with says(
-    "Where a mark tells that a key is new, the gates close for it: they are 0.00 open on average, and 0.93 for other keys. Without the mark they are 0.68 open for both (means of eight seeds)."
+    "Where a mark tells that a key is new, the gates close: their mean is 0.00 for new keys and 0.93 for others. Without the mark it is 0.68 for both (means of eight seeds)."
 ):
-    claim((opened.groupby("marked").size() == 8).all())
-    means = opened.groupby("marked").mean()
+    claim((rows.groupby("marked").size() == 8).all())
+    means = rows.groupby("marked").mean()
     for marked, name, mean in (
         (True, "new", 0.00),
         (True, "others", 0.93),
@@ -136,7 +136,7 @@ with says(
         (False, "others", 0.68),
     ):
         claim(means.loc[marked, name], mean - 0.005, mean + 0.005)
-    closed = opened[opened["marked"]]
+    closed = rows[rows["marked"]]
     claim(closed["new"].max() < closed["others"].min())
 with says(
     "the first token gets 0.16 of the weight, less than a fifth of the five tokens, where a plain layer with the same mark gives it 1.00. (But at a third of the learning rate a gated layer still gives it 0.9, in one run.)"
