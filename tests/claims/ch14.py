@@ -8,7 +8,7 @@ from tools.claims import claim, says
 with says("The answers are 6, 1 and 1."):
     _, answers, _ = examples(torch.Generator().manual_seed(0), n=4, B=1, again=True)
     claim((answers[0, :3] + 1).tolist() == [6, 1, 1])
-with says("Sparse attention loses next to nothing"):
+with says("On this task sparse attention loses next to nothing"):
     one = kept("best key", lr=0.01, steps=2400)
     claim(len(one) == 8 and one.min() > 0.99)
     claim(recall(read_by(Window, model)), 0.56, 0.575)
@@ -38,7 +38,9 @@ with says(
         claim(STATE["delta rule"][n].mean(), mean - 0.005, mean + 0.005)
         claim(STATE["sum"][n].max(), at_most=most)
         claim(BEST[n].mean(), 0.985, 0.995)
-with says("where all 16 keys are different, the sum recalls about 0.9, too."):
+with says(
+    "where all 16 keys are different, the sum recalls about 0.9, too (at twice the learning rate)."
+):
     different = kept("sum", again=False, lr=0.03)
     claim(len(different) == 8)
     claim(different.min(), at_least=0.85)
@@ -47,12 +49,18 @@ with says("The delta rule is ahead because it can replace a value"):
     for n in PAIRS:
         claim(STATE["delta rule"][n].min() > STATE["sum"][n].max())
     claim(kept("sum", lr=0.03).max() < STATE["delta rule"][16].min())
-with says("the\nsum about half; both lose some as pairs are added."):
+with says("with the sum about half."):
     for n in PAIRS:
         claim(STATE["sum"][n].mean(), 0.4, 0.6)
-    for of in STATE.values():
-        means = [found.mean() for found in of.values()]
-        claim(means == sorted(means, reverse=True))
+with says("the delta rule recalls less, the more pairs there are."):
+    means = [found.mean() for found in STATE["delta rule"].values()]
+    claim(means == sorted(means, reverse=True))
+with says("Dashed: the share of values in the last four pairs"):
+    for n, share in zip(PAIRS, near, strict=True):
+        draw = torch.Generator().manual_seed(0)
+        (_, keys, _), *_ = examples(draw, n, B=4096, again=True)
+        shown, asked = keys[:, n - 3 : n + 1], keys[:, n + 1 :]
+        claim((asked[..., None] == shown[:, None]).any(-1).float().mean() - share, -0.01, 0.01)
 
 # Layers of several kinds.
 recalled = {letters: found["recall"].mean() for letters, found in RECALL.items()}
@@ -82,14 +90,19 @@ with says("On recall they need no global layer"):
 with says("keeps 8,192 numbers, one with a window or with states 1,024"):
     claim(T * 2 * 64 == 8_192 and Bytes.width * 2 * 64 == 4 * 16 * 16 == 1_024)
 with says(
-    "the loss of four global layers rises from 1.6 to 2.6. That of four windows does not rise (means of eight seeds)."
+    "the loss of four global layers rises from 1.60 to 2.60. With the same weights, read through windows of 64 bytes, it is 1.56 (means of eight seeds)."
 ):
-    claim(on_text["GGGG"], 1.55, 1.65)
-    claim(longer["GGGG"], 2.55, 2.65)
-    claim((TEXT["WWWW"]["loss, longer"] - TEXT["WWWW"]["loss"]).max(), at_most=0)
-with says("here no better than one with RoPE, and it recalls less"):
-    claim(longer["WWWN"] - longer["WWWG"], at_least=-0.01)
-    claim(recalled["WWWN"] < recalled["WWWG"] - 0.02)
+    claim(on_text["GGGG"], 1.595, 1.605)
+    claim(longer["GGGG"], 2.595, 2.605)
+    claim(TEXT["GGGG"]["longer, in windows"].mean(), 1.555, 1.565)
+with says("on text they are even a little ahead."):
+    claim((TEXT["WWWG"]["loss"] - TEXT["GGGG"]["loss"]).max(), at_most=0)
+with says("A single global layer over windows bears the new distances well, over states less so."):
+    claim(longer["WWWG"] - on_text["WWWG"], -0.02, 0.02)
+    claim(longer["SSSG"] - on_text["SSSG"], 0.1, 0.3)
+with says("That changes nothing for longer texts here, and recall falls to 0.88"):
+    claim(longer["WWWN"] - longer["WWWG"], -0.01, 0.01)
+    claim(recalled["WWWN"], 0.875, 0.885)
 
 # The exercise.
 with says("What share of the values will it recall?"):
