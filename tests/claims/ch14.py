@@ -52,7 +52,7 @@ with says("The delta rule is ahead because it can replace a value"):
 with says("with the sum about half."):
     for n in PAIRS:
         claim(STATE["sum"][n].mean(), 0.4, 0.6)
-with says("the delta rule recalls less, the more pairs there are."):
+with says("the delta rule recalls less, the more keys there are."):
     means = [found.mean() for found in STATE["delta rule"].values()]
     claim(means == sorted(means, reverse=True))
 with says("Dashed: the share of values in the last four pairs"):
@@ -97,7 +97,9 @@ with says(
     claim(TEXT["GGGG"]["longer, in windows"].mean(), 1.555, 1.565)
 with says("on text they are even a little ahead."):
     claim((TEXT["WWWG"]["loss"] - TEXT["GGGG"]["loss"]).max(), at_most=0)
-with says("A single global layer over windows bears the new distances well, over states less so."):
+with says(
+    "A single global layer copes with the new distances over windows, less well over states."
+):
     claim(longer["WWWG"] - on_text["WWWG"], -0.02, 0.02)
     claim(longer["SSSG"] - on_text["SSSG"], 0.1, 0.3)
 with says("That changes nothing for longer texts here, and recall falls to 0.88"):
