@@ -19,33 +19,34 @@ def examples(
     n: int,
     B: int = 16,
     unknown: float = 0.0,
-    again: bool = False,
+    keys: int = 0,
     marked: bool = False,
 ) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor]:
     """Draw texts of a first token, ``n`` pairs of key and value, and questions for keys.
 
     A share ``unknown`` of the questions asks for a key that was not shown; the right answer is
-    then the key. With ``again`` there are half as many keys, so that most come again, and the
-    last value counts. If ``marked``, a question for a new key carries the value 1, others none.
+    then the key. All keys are different, or drawn from ``keys`` for each text, so that some come
+    again; then the last value counts. If ``marked``, a question for a new key carries the value 1,
+    others none.
     Give what a model takes, ``blocked`` (T, T) and keys and values (B, T), 0 for none; and the
     right answers and whether a question's key is new, both (B, QUESTIONS).
     """
-    keys = torch.rand(B, KEYS, generator=draw).argsort(dim=1)  # shuffled
+    order = torch.rand(B, KEYS, generator=draw).argsort(dim=1)  # all keys, shuffled
     slots = torch.arange(n).expand(B, n)
-    if again:
-        slots = torch.randint(n // 2, (B, n), generator=draw)
+    if keys:
+        slots = torch.randint(keys, (B, n), generator=draw)
     values = torch.randint(VALUES, (B, n), generator=draw)
     asked = slots.gather(1, torch.randint(n, (B, QUESTIONS), generator=draw))
     last = ((asked[..., None] == slots[:, None]) * torch.arange(n)).argmax(2)
     is_new = torch.rand(B, QUESTIONS, generator=draw) < unknown
-    others = torch.randint(n, KEYS, (B, QUESTIONS), generator=draw)
-    asked = keys.gather(1, torch.where(is_new, others, asked))
+    others = torch.randint(max(n, keys), KEYS, (B, QUESTIONS), generator=draw)
+    asked = order.gather(1, torch.where(is_new, others, asked))
     right = torch.where(is_new, asked, values.gather(1, last))
-    keys = F.pad(torch.cat([keys.gather(1, slots), asked], 1) + 1, (1, 0))
-    blocked = ~causal_mask(keys.shape[1], keys.shape[1])
+    ids = F.pad(torch.cat([order.gather(1, slots), asked], 1) + 1, (1, 0))
+    blocked = ~causal_mask(ids.shape[1], ids.shape[1])
     blocked[:, -QUESTIONS:] = True  # nobody reads a question
     values = F.pad(torch.cat([values + 1, marked * is_new], dim=1), (1, 0))
-    return (blocked, keys, values), right, is_new
+    return (blocked, ids, values), right, is_new
 
 
 @cache

@@ -6,10 +6,10 @@ from tools.claims import claim, says
 
 # A window, or the best key.
 with says("The answers are 6, 1 and 1."):
-    _, answers, _ = examples(torch.Generator().manual_seed(0), n=4, B=1, again=True)
+    _, answers, _ = examples(torch.Generator().manual_seed(0), n=4, B=1, keys=2)
     claim((answers[0, :3] + 1).tolist() == [6, 1, 1])
 with says("On this task sparse attention loses next to nothing"):
-    one = kept("best key", lr=0.01, steps=2400)
+    one = kept("best key", 16, lr=0.01, steps=2400)
     claim(len(one) == 8 and one.min() > 0.99)
     claim(recall(read_by(Window, model)), 0.56, 0.575)
 with says("0.56 of the values lie in the last four pairs."):
@@ -31,41 +31,41 @@ with (
     theirs, _ = modeling_qwen3_next.torch_recurrent_gated_delta_rule(*qkv, keep.log(), write)
     claim((ours - F.rms_norm(D**0.5 * theirs.view(1, 9, D), [D])).abs().max(), at_most=1e-4)
 with says(
-    "With a state of 256 numbers the delta rule recalls 0.96 of the values of 16 pairs and 0.73 of 48 (means of eight seeds), the sum in no seed more than 0.70 and 0.50. The best key, with a cache that grows, recalls 0.99 of both."
+    "Of 48 pairs with 8 different keys, a state of 256 numbers recalls 0.95 of the values with the delta rule and 0.65 with the sum; with 32 keys 0.69 and 0.49. The best key, with a cache that grows, recalls 0.99 of both (means of eight seeds)."
 ):
-    claim(all(len(found) == 8 for of in (BEST, *STATE.values()) for found in of.values()))
-    for n, mean, most in ((16, 0.96, 0.70), (48, 0.73, 0.50)):
-        claim(STATE["delta rule"][n].mean(), mean - 0.005, mean + 0.005)
-        claim(STATE["sum"][n].max(), at_most=most)
-        claim(BEST[n].mean(), 0.985, 0.995)
-with says(
-    "where all 16 keys are different, the sum recalls about 0.9, too (at twice the learning rate)."
-):
-    different = kept("sum", again=False, lr=0.03)
-    claim(len(different) == 8)
-    claim(different.min(), at_least=0.85)
-    claim(different.max(), at_most=0.95)
-with says("The delta rule is ahead because it can replace a value"):
-    for n in PAIRS:
-        claim(STATE["delta rule"][n].min() > STATE["sum"][n].max())
-    claim(kept("sum", lr=0.03).max() < STATE["delta rule"][16].min())
-with says("with the sum about half."):
-    for n in PAIRS:
-        claim(STATE["sum"][n].mean(), 0.4, 0.6)
-with says("the delta rule recalls less, the more keys there are."):
-    means = [found.mean() for found in STATE["delta rule"].values()]
-    claim(means == sorted(means, reverse=True))
-with says("Dashed: the share of values in the last four pairs"):
-    for n, share in zip(PAIRS, near, strict=True):
+    claim(all(len(found) == 8 for rows in FOUND.values() for found in rows.values()))
+    for name, few, many in (
+        ("delta rule", 0.95, 0.69),
+        ("sum", 0.65, 0.49),
+        ("best key", 0.99, 0.99),
+    ):
+        claim(FOUND[name][8].mean(), few - 0.005, few + 0.005)
+        claim(FOUND[name][32].mean(), many - 0.005, many + 0.005)
+with says("of 16 pairs with 8 keys the delta rule recalls 0.96, hardly more than of 48."):
+    claim(kept("delta rule", 16, steps=1200).mean(), 0.955, 0.965)
+with says("The delta rule is ahead because it can replace a value."):
+    for keys in KEYS:
+        claim(FOUND["delta rule"][keys].min() > FOUND["sum"][keys].max())
+with says("both recall about 0.9, the sum at twice the learning rate."):
+    for name, lr in (("delta rule", 0.015), ("sum", 0.03)):
+        different = kept(name, 16, 0, lr, steps=1200)
+        claim(len(different) == 8)
+        claim(different.mean(), 0.88, 0.92)
+with says("The more different keys a text has, the less a state of 256\nnumbers recalls"):
+    for name in ("delta rule", "sum"):
+        means = [found.mean() for found in FOUND[name].values()]
+        claim(means == sorted(means, reverse=True))
+with says("Dashed: the\nshare of values in the last four pairs"):
+    for n, share in zip(KEYS, near, strict=True):
         draw = torch.Generator().manual_seed(0)
-        (_, keys, _), *_ = examples(draw, n, B=4096, again=True)
-        shown, asked = keys[:, n - 3 : n + 1], keys[:, n + 1 :]
+        (_, ids, _), *_ = examples(draw, 48, B=4096, keys=n)
+        shown, asked = ids[:, 45:49], ids[:, 49:]
         claim((asked[..., None] == shown[:, None]).any(-1).float().mean() - share, -0.01, 0.01)
 
-# Layers of several kinds.
-recalled = {letters: found["recall"].mean() for letters, found in RECALL.items()}
+# A global layer.
+recalled = {letters: found.mean() for letters, found in RECALL.items()}
 on_text = {letters: found["loss"].mean() for letters, found in TEXT.items()}
-longer = {letters: found["loss, longer"].mean() for letters, found in TEXT.items()}
+longer = {letters: found["longer"].mean() for letters, found in TEXT.items()}
 with says("does what `GatedDelta` does without the loop"), torch.no_grad():
     loop, at_once = GatedDelta(64, 4).double(), AtOnce(64, 4).double()
     at_once.load_state_dict(loop.state_dict())
@@ -80,13 +80,13 @@ with says(
     claim(on_text["WWWW"] - on_text["GGGG"], -0.01, 0.01)
     for letters, share in (("WWWW", 0.57), ("GGGG", 1.00), ("WWWG", 0.98)):
         claim(recalled[letters], share - 0.005, share + 0.005)
-with says("Four windows of 8 reach 28 bytes back (chapter 11)."):
+with says("four windows of 8 reach 28 bytes back (chapter 11)"):
     claim(4 * (Window.width - 1) + 1 == 13 and 4 * (Bytes.width - 1) == 28)
 with says("States lose 0.05 to 0.1 on text."):
     for letters in ("SSSS", "SSSG"):
         claim(on_text[letters] - on_text["GGGG"], 0.05, 0.11)
 with says("On recall they need no global layer"):
-    claim(RECALL["SSSS"]["recall"].min(), at_least=0.98)
+    claim(RECALL["SSSS"].min(), at_least=0.98)
 with says("keeps 8,192 numbers, one with a window or with states 1,024"):
     claim(T * 2 * 64 == 8_192 and Bytes.width * 2 * 64 == 4 * 16 * 16 == 1_024)
 with says(
@@ -95,14 +95,12 @@ with says(
     claim(on_text["GGGG"], 1.595, 1.605)
     claim(longer["GGGG"], 2.595, 2.605)
     claim(TEXT["GGGG"]["longer, in windows"].mean(), 1.555, 1.565)
-with says("on text they are even a little ahead."):
-    claim((TEXT["WWWG"]["loss"] - TEXT["GGGG"]["loss"]).max(), at_most=0)
 with says(
     "A single global layer copes with the new distances over windows, less well over states."
 ):
     claim(longer["WWWG"] - on_text["WWWG"], -0.02, 0.02)
     claim(longer["SSSG"] - on_text["SSSG"], 0.1, 0.3)
-with says("That changes nothing for longer texts here, and recall falls to 0.88"):
+with says("Here that changes nothing for longer texts, and recall falls to 0.88"):
     claim(longer["WWWN"] - longer["WWWG"], -0.01, 0.01)
     claim(recalled["WWWN"], 0.875, 0.885)
 

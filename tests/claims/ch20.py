@@ -6,6 +6,7 @@ from transformers.models.gpt_oss import modeling_gpt_oss
 from transformers.models.qwen3 import modeling_qwen3
 
 from tools.claims import claim, says
+from utils.attention import causal_mask
 from utils.cache import KeyValueCache
 
 # Equal to what libraries have.
@@ -20,8 +21,6 @@ with says("as if there were one more key, whose value is zero"):
     silenced = SinkLogit(32, 2)
     silenced.sink.data = torch.tensor([1.0, -2.0]).double()
     ours, _ = silenced.attend_heads(q, k, v, allowed)
-    causal, _ = silenced.attend_heads(q, k, v, None, is_causal=True)
-    claim(torch.equal(causal, ours))
     weights = (q @ k.mT / 16**0.5 + added).exp()  # as the formula says
     weights = weights / (silenced.sink.exp().view(-1, 1, 1) + weights.sum(-1, keepdim=True))
     claim((ours - weights @ v).abs().max(), at_most=1e-12)
@@ -37,7 +36,6 @@ with says(
     for name in ("QK-norm", "W^Q, W^K slower"):
         claim(len(recalls[name]) == 8)
         claim(recalls[name].min(), at_least=0.99)
-    claim(recalls["all else slower"].max(), at_most=0.1)
 with says("At a rate of 0.03 the plain layer recalls more than 0.99, too"):
     claim(kept("plain", 0.03).min(), at_least=0.99)
 with says("with QK-norm they stay small, and\nit recalls all."):
@@ -45,25 +43,9 @@ with says("with QK-norm they stay small, and\nit recalls all."):
         claim(kept("QK-norm", lr).min(), at_least=0.99)
 with says("at 0.3 QK-norm rescues only three layers of eight."):
     claim((kept("QK-norm", 0.3) > 0.9).sum() == 3)
-with says(
-    "at 0.1 more than 0.95 with a longer warm-up (of 90 steps), ten times the weight decay and gradients clipped at 1, all together."
-):
-    for seed in range(8):
-        torch.manual_seed(seed)
-        draw, other = torch.Generator().manual_seed(seed), Model(KINDS["plain"]())
-        optimizer = torch.optim.AdamW(other.parameters(), weight_decay=0.1)
-        cycle = OneCycleLR(optimizer, 0.1, 300, pct_start=0.3)
-        for _ in range(300):
-            inputs, right, _ = examples(draw, 16)
-            optimizer.zero_grad()
-            F.cross_entropy(other(*inputs)[0].mT, right).backward()
-            nn.utils.clip_grad_norm_(other.parameters(), 1)
-            optimizer.step()
-            cycle.step()
-        claim(recall(other.eval(), n=16), at_least=0.95)
-with says("and still five layers of eight recall less than half."):
+with says("five layers of eight recall less than half"):
     claim((recalls["scores capped at 20"] < 0.5).sum() == 5)
-with says("no score exceeds 20, about what QK-norm reaches"):
+with says("capped at 20, about what QK-norm reaches"):
     claim(largest["QK-norm, 0.1"][-1] / SoftCap.cap, 0.8, 1.2)
 with says("so no score can exceed $4 \\cdot 4 / \\sqrt{16} = 4$"):
     watch = Watch(QKNorm(16))
@@ -72,7 +54,7 @@ with says("so no score can exceed $4 \\cdot 4 / \\sqrt{16} = 4$"):
 with says("Only the learnt scales can raise it, in this run to about 20."):
     claim(largest["QK-norm, 0.1"][-1], 15, 25)
 with says(
-    "In this run each head gives nearly all its weight to one token, in nearly every text the same one for all sixteen questions."
+    "In this run each head gives nearly all its weight to one token, and in nearly every text all sixteen questions look at the same one."
 ):
     task, *_ = examples(torch.Generator().manual_seed(1), 16, 64)
     most, read = train("plain", 0.1, seed=1, n=16)(*task)[1][:, :, -QUESTIONS:].max(dim=-1)
@@ -83,61 +65,78 @@ with says("the plain layer's scores grow into the\nthousands, and it recalls nex
     claim(max(largest["QK-norm, 0.1"]) < max(largest["plain, 0.03"]))
 
 # The sink.
-with says("a layer trained without new keys gives it less than a quarter."):
+with says("a layer trained without new keys gives it less than a quarter of its weight."):
     claim(new_keys(train("plain", 0.03, seed=0, n=4))["weight on the first token"], at_most=0.25)
+with says("with zeros in place of its value the loss in this run is nearly the same."):
+    changes = []
+    for seed in range(4):
+        read = train("plain", 0.03, seed, n=4, unknown=0.5)
+        as_it_is, v_proj = new_keys(read)["loss"], read.mhas[0].v_proj
+        with v_proj.register_forward_hook(zero_first):
+            changes.append(new_keys(read)["loss"] / as_it_is)
+    claim(changes[0], 0.9, 1.1)
+with says("(In others it is up to 40% higher.)"):
+    claim(max(changes), 1, 1.4)
 with says(
-    "its value is small, and with zeros in its place the loss in this run is nearly the same."
+    "Asked for a new key, a plain layer gives the first token 0.68 of its weight. With a sink logit it is 0.08, and all tokens together get 0.27 (after 3,600 steps; means of eight seeds)."
 ):
-    read = train("plain", 0.03, seed=0, n=4, unknown=0.5)
-    as_it_is, values = new_keys(read)["loss"], []
-    with read.mhas[0].v_proj.register_forward_hook(lambda *of: values.append(of[-1].norm(dim=-1))):
-        new_keys(read)
-    claim(values[0][:, 0].mean() / values[0][:, 1:5].mean(), at_most=0.4)
-    with read.mhas[0].v_proj.register_forward_hook(zero_first):
-        claim(new_keys(read)["loss"] / as_it_is, 0.8, 1.3)
+    claim(READ["plain"]["weight on the first token"], 0.675, 0.685)
+    claim(READ["sink logit"]["weight on the first token"], 0.075, 0.085)
+    claim(READ["sink logit"]["weight on all tokens"], 0.265, 0.275)
+ends = {name: [each["loss"].mean() for each in rows] for name, rows in FOUND.items()}
 with says(
-    "Asked for a new key, a plain layer gives the first token 0.68 of its weight. With a sink logit it is 0.08, and all tokens together get 0.27 (means of eight seeds)."
+    "Where questions can read nothing but the pairs, a plain layer's loss for new keys is 8, 10 and 3 times the loss with a sink logit, after 300, 1,200 and 3,600 steps (means of eight seeds)."
 ):
-    plain, sink = READ.loc["plain"], READ.loc["sink logit"]
-    claim(plain["weight on the first token"], 0.675, 0.685)
-    claim(sink["weight on the first token"], 0.075, 0.085)
-    claim(sink["weight on all tokens"], 0.265, 0.275)
-with says(
-    "Where the first token is hidden, a plain layer's loss for new keys is 8, 10 and 3 times the loss with a sink logit, after 300, 1,200 and 3,600 steps (means of eight seeds)."
-):
-    for steps, times in zip(STEPS, (8, 10, 3), strict=True):
-        loss = LOSS[f"hidden, {steps} steps"]
-        claim(loss["plain"] / loss["sink logit"], times - 0.5, times + 0.5)
-with says("it serves nearly as well, and in the end the loss is the same."):
-    early = LOSS["read, 300 steps"]
-    claim(early["plain"] / early["sink logit"], at_most=2)
-    claim(plain["loss"] / sink["loss"], 0.75, 1.33)
-with says("(In our small block none grows huge.)"):
+    claim(all(len(each) == 8 for rows in FOUND.values() for each in rows))
+    for plain, sink, times in zip(ends["plain"], ends["sink logit"], (8, 10, 3), strict=True):
+        claim(plain / sink, times - 0.5, times + 0.5)
+with says("(In accuracy the gap is small: 0.99 against 1.00 after 300 steps.)"):
+    claim(FOUND["plain"][0]["accuracy"].mean(), 0.985, 0.995)
+    claim(FOUND["sink logit"][0]["accuracy"].mean(), at_least=0.995)
+with says("Any place will do in the end: a first token, the question itself or a sink logit"):
+    for name in ("plain, itself readable", "plain, first token readable", "sink logit"):
+        claim(ends[name][-1] / ends["plain"][-1], at_most=0.5)
+with says("With a sink logit it does not, nor with another\ntoken that its questions can read."):
+    for name in ("plain, itself readable", "plain, first token readable", "sink logit"):
+        for found, slower in zip(FOUND[name], FOUND["plain"], strict=True):
+            claim(found["loss"].mean() / slower["loss"].mean(), at_most=0.5)
+with says("here even one fixed at 0."):
 
-    @torch.no_grad()
-    def largest_of(block, inputs):  # in the residual stream: at the first token, and elsewhere
-        seen = []
-        block.norms[1].register_forward_pre_hook(lambda _, x: seen.append(x[0]))
-        block.ffs[0].register_forward_hook(lambda *of: seen.append(seen[0] + of[-1]))
-        block(*inputs)
-        sizes = torch.stack(seen).abs()
-        return sizes[:, :, 0].max(), sizes[:, :, 1:].max()
+    def fixed():
+        layer = SinkLogit(D, 2)
+        layer.sink.requires_grad_(False)
+        return layer
 
-    for kind in ("plain", "sink logit"):
-        block = train(kind, 0.03, seed=0, n=4, unknown=0.5)
-        drawn, *_ = examples(torch.Generator().manual_seed(1), 4, 64, unknown=0.5)
-        first, others = largest_of(block, drawn)
-        claim(first / others, at_most=1.5)
+    KINDS["fixed"] = fixed
+    found = [
+        new_keys(train("fixed", 0.03, seed, texts=pairs, n=4, unknown=0.5), pairs)["loss"]
+        for seed in range(8)
+    ]
+    claim(pd.Series(found).mean() / ends["sink logit"][0], at_most=1.1)
+with says("it is `add_zero_attn=True` of PyTorch's layer"):
+    ours = SinkLogit(D, 2)
+    same = MultiHeadAttention(D, 2)
+    ours.load_state_dict(same.state_dict(), strict=False)
+    theirs = same.to_torch()
+    theirs.add_zero_attn = True
+    x, blocked = torch.randn(2, 5, D), torch.ones(5, 5).triu(1).bool()
+    found, _ = ours(x, x, x, attn_mask=blocked)
+    claim((found - theirs(x, x, x, attn_mask=blocked)[0]).abs().max(), at_most=1e-5)
 
 # The gate.
-with says("Without the mark the gate is of no use."):
-    claim(losses["no mark", "output gate"] / losses["no mark", "plain"], at_least=0.9)
-with says("the gates close for new keys and stay open for others"):
+with says("without the mark the gate is of no use.)"):
+    plain, gated = (
+        new_keys(train(kind, 0.03, 0, texts=pairs, n=4, unknown=0.5), pairs)["loss"]
+        for kind in ("plain", "output gate")
+    )
+    claim(gated / plain, at_least=0.9)
+with says("The gates close for new keys and stay open for others"):
     claim(gates[new].mean(), at_most=0.02)
     claim(gates[~new].mean(), at_least=0.8)
-with says("and the loss is lower than the plain layer's"):
-    claim(losses["mark", "output gate"] / losses["mark", "plain"], at_most=0.95)
-with says("it no longer matters where such a head looks"):
+with says("The loss is lower than the plain layer's, as it is with a sink logit."):
+    for kind in ("sink logit", "output gate"):
+        claim(losses[kind] / losses["plain"], at_most=0.95)
+with says("so what such a head reads for a new key is no longer passed on."):
     drawn, right, is_new = texts(torch.Generator().manual_seed(1), n=4, B=64, unknown=0.5)
     before = model(*drawn)[0].argmax(dim=-1)[is_new]
     hook = model.mhas[0].v_proj.register_forward_hook(lambda *of: of[-1].flip(1))  # others' values
@@ -146,11 +145,9 @@ with says("it no longer matters where such a head looks"):
     claim((before == right[is_new]).float().mean(), at_least=0.99)
     claim((after == before).float().mean(), at_least=0.98)
 
-# Both work in a layer that decodes.
-with says("In the code a hook on `q_proj` computes the gates"):
-    for Layer in (SinkLogit, OutputGate):
-        grouped, cache = Layer(32, 4, num_kv_heads=2).eval(), KeyValueCache(9)
-        tokens = torch.randn(2, 9, 32)
-        parts = [grouped.decode(part, cache) for part in tokens.split([4, 3, 1, 1], dim=1)]
-        whole, _ = grouped(tokens, tokens, tokens, is_causal=True)
-        claim((torch.cat(parts, dim=1) - whole).abs().max(), at_most=1e-5)
+with says("In the code a hook on `q_proj` computes the gates"):  # so it works in `decode`, too
+    grouped, cache = OutputGate(32, 4, num_kv_heads=2).eval(), KeyValueCache(9)
+    tokens = torch.randn(2, 9, 32)
+    parts = [grouped.decode(part, cache) for part in tokens.split([4, 3, 1, 1], dim=1)]
+    whole, _ = grouped(tokens, tokens, tokens, is_causal=True)
+    claim((torch.cat(parts, dim=1) - whole).abs().max(), at_most=1e-5)
