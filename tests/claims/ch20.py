@@ -93,14 +93,13 @@ with says(
 with says("(In accuracy the gap is small: 0.99 against 1.00 after 300 steps.)"):
     claim(FOUND["plain"][0]["accuracy"].mean(), 0.985, 0.995)
     claim(FOUND["sink logit"][0]["accuracy"].mean(), at_least=0.995)
-with says("Any place will do in the end: a first token, the question itself or a sink logit"):
-    for name in ("plain, itself readable", "plain, first token readable", "sink logit"):
-        claim(ends[name][-1] / ends["plain"][-1], at_most=0.5)
+with says("which in the end does better still"):
+    claim(ends["plain, itself readable"][-1] / ends["sink logit"][-1], at_most=0.75)
 with says("With a sink logit it does not, nor with another\ntoken that its questions can read."):
     for name in ("plain, itself readable", "plain, first token readable", "sink logit"):
         for found, slower in zip(FOUND[name], FOUND["plain"], strict=True):
             claim(found["loss"].mean() / slower["loss"].mean(), at_most=0.5)
-with says("here even one fixed at 0."):
+with says("or a sink logit, here even one fixed at 0."):
 
     def fixed():
         layer = SinkLogit(D, 2)
@@ -124,18 +123,19 @@ with says("it is `add_zero_attn=True` of PyTorch's layer"):
     claim((found - theirs(x, x, x, attn_mask=blocked)[0]).abs().max(), at_most=1e-5)
 
 # The gate.
-with says("without the mark the gate is of no use.)"):
+with says("without which the plain layer's loss is 0.037 and a gate is of no use"):
     plain, gated = (
         new_keys(train(kind, 0.03, 0, texts=pairs, n=4, unknown=0.5), pairs)["loss"]
         for kind in ("plain", "output gate")
     )
+    claim(plain, 0.0365, 0.0375)
     claim(gated / plain, at_least=0.9)
 with says("The gates close for new keys and stay open for others"):
     claim(gates[new].mean(), at_most=0.02)
     claim(gates[~new].mean(), at_least=0.8)
-with says("The loss is lower than the plain layer's, as it is with a sink logit."):
-    for kind in ("sink logit", "output gate"):
-        claim(losses[kind] / losses["plain"], at_most=0.95)
+with says("the gate adds some, about as much as a sink logit."):
+    claim(losses["output gate"] / losses["plain"], at_most=0.95)
+    claim(losses["output gate"] / losses["sink logit"], 0.75, 1.33)
 with says("so what such a head reads for a new key is no longer passed on."):
     drawn, right, is_new = texts(torch.Generator().manual_seed(1), n=4, B=64, unknown=0.5)
     before = model(*drawn)[0].argmax(dim=-1)[is_new]
