@@ -31,7 +31,7 @@ with (
     theirs, _ = modeling_qwen3_next.torch_recurrent_gated_delta_rule(*qkv, keep.log(), write)
     claim((ours - F.rms_norm(D**0.5 * theirs.view(1, 9, D), [D])).abs().max(), at_most=1e-4)
 with says(
-    "Of 48 pairs with 8 different keys, a state of 256 numbers recalls 0.95 of the values with the delta rule and 0.65 with the sum; with 32 keys 0.69 and 0.49. The best key, with a cache that grows, recalls 0.99 of both (means of eight seeds)."
+    "Of 48 pairs with 8 different keys, a state of 256 numbers recalls 0.95 of the values with the delta rule and 0.65 with the sum; with 32 keys 0.69 and 0.49. The best key, with a cache that grows, recalls 0.99 in both cases (means of eight seeds)."
 ):
     claim(all(len(found) == 8 for rows in FOUND.values() for found in rows.values()))
     for name, few, many in (
@@ -41,16 +41,13 @@ with says(
     ):
         claim(FOUND[name][8].mean(), few - 0.005, few + 0.005)
         claim(FOUND[name][32].mean(), many - 0.005, many + 0.005)
-with says("of 16 pairs with 8 keys the delta rule recalls 0.96, hardly more than of 48."):
-    claim(kept("delta rule", 16, steps=1200).mean(), 0.955, 0.965)
-with says("The delta rule is ahead because it can replace a value."):
+with says("of 16 pairs with 8 keys the delta rule recalls 0.98, not much more than of 48."):
+    few = kept("delta rule", 16)
+    claim(len(few) == 8)
+    claim(few.mean(), 0.98 - 0.005, 0.98 + 0.005)
+with says("the sum recalls less still."):
     for keys in KEYS:
         claim(FOUND["delta rule"][keys].min() > FOUND["sum"][keys].max())
-with says("both recall about 0.9, the sum at twice the learning rate."):
-    for name, lr in (("delta rule", 0.015), ("sum", 0.03)):
-        different = kept(name, 16, 0, lr, steps=1200)
-        claim(len(different) == 8)
-        claim(different.mean(), 0.88, 0.92)
 with says("The more different keys a text has, the less a state of 256\nnumbers recalls"):
     for name in ("delta rule", "sum"):
         means = [found.mean() for found in FOUND[name].values()]
@@ -81,11 +78,11 @@ with says(
     for letters, share in (("WWWW", 0.57), ("GGGG", 1.00), ("WWWG", 0.98)):
         claim(recalled[letters], share - 0.005, share + 0.005)
 with says("four windows of 8 reach 28 bytes back (chapter 11)"):
-    claim(4 * (Window.width - 1) + 1 == 13 and 4 * (Bytes.width - 1) == 28)
+    claim(4 * (Bytes.width - 1) == 28)
 with says("States lose 0.05 to 0.1 on text."):
     for letters in ("SSSS", "SSSG"):
         claim(on_text[letters] - on_text["GGGG"], 0.05, 0.11)
-with says("On recall they need no global layer"):
+with says("On this recall, with 8 keys, they need no global layer."):
     claim(RECALL["SSSS"].min(), at_least=0.98)
 with says("keeps 8,192 numbers, one with a window or with states 1,024"):
     claim(T * 2 * 64 == 8_192 and Bytes.width * 2 * 64 == 4 * 16 * 16 == 1_024)
@@ -96,13 +93,16 @@ with says(
     claim(longer["GGGG"], 2.595, 2.605)
     claim(TEXT["GGGG"]["longer, in windows"].mean(), 1.555, 1.565)
 with says(
-    "A single global layer copes with the new distances over windows, less well over states."
+    "With windows below it, a single global layer copes; with states below it, less well (1.82)."
 ):
     claim(longer["WWWG"] - on_text["WWWG"], -0.02, 0.02)
     claim(longer["SSSG"] - on_text["SSSG"], 0.1, 0.3)
-with says("Here that changes nothing for longer texts, and recall falls to 0.88"):
+with says("our global layer is no better on longer texts, and recall falls to 0.88"):
     claim(longer["WWWN"] - longer["WWWG"], -0.01, 0.01)
     claim(recalled["WWWN"], 0.875, 0.885)
+
+with says("are even ahead of four global layers, in each of the eight seeds."):
+    claim((TEXT["WWWG"]["loss"] - TEXT["GGGG"]["loss"]).max(), at_most=0)
 
 # The exercise.
 with says("What share of the values will it recall?"):
