@@ -79,12 +79,15 @@ with says(
         claim(recalled[letters], share - 0.005, share + 0.005)
 with says("four windows of 8 reach 28 bytes back (chapter 11)"):
     claim(4 * (Bytes.width - 1) == 28)
+with says("from thirteen pairs back, where 0.97 of the answers stand"):
+    claim(4 * (Window.width - 1) + 1 == 13)
+    claim(13 / 16 + 3 / 16 * (1 - (7 / 8) ** 13), 0.965, 0.975)
 with says("States lose 0.05 to 0.1 on text."):
     for letters in ("SSSS", "SSSG"):
         claim(on_text[letters] - on_text["GGGG"], 0.05, 0.11)
 with says("On this recall, with 8 keys, they need no global layer."):
     claim(RECALL["SSSS"].min(), at_least=0.98)
-with says("keeps 8,192 numbers, one with a window or with states 1,024"):
+with says("keeps 8,192 numbers, a layer with a window or with states 1,024"):
     claim(T * 2 * 64 == 8_192 and Bytes.width * 2 * 64 == 4 * 16 * 16 == 1_024)
 with says(
     "the loss of four global layers rises from 1.60 to 2.60. With the same weights, read through windows of 64 bytes, it is 1.56 (means of eight seeds)."
