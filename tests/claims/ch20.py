@@ -7,7 +7,6 @@ from transformers.models.qwen3 import modeling_qwen3
 
 from tools.claims import claim, says
 from utils.attention import causal_mask
-from utils.cache import KeyValueCache
 
 # Equal to what libraries have.
 with says("divides each query and each key by its root mean square, and multiplies each number"):
@@ -21,85 +20,89 @@ with says("as if there were one more key, whose value is zero"):
     silenced = SinkLogit(32, 2)
     silenced.sink.data = torch.tensor([1.0, -2.0]).double()
     ours, _ = silenced.attend_heads(q, k, v, allowed)
-    weights = (q @ k.mT / 16**0.5 + added).exp()  # as the formula says
-    weights = weights / (silenced.sink.exp().view(-1, 1, 1) + weights.sum(-1, keepdim=True))
-    claim((ours - weights @ v).abs().max(), at_most=1e-12)
+    by_hand = (q @ k.mT / 16**0.5 + added).exp()  # as the formula says
+    by_hand = by_hand / (silenced.sink.exp().view(-1, 1, 1) + by_hand.sum(-1, keepdim=True))
+    claim((ours - by_hand @ v).abs().max(), at_most=1e-12)
     like = SimpleNamespace(sinks=silenced.sink, num_key_value_groups=1, training=False)
     theirs, _ = modeling_gpt_oss.eager_attention_forward(like, q, k, v, added, 16**-0.5)
     claim((ours - theirs.transpose(1, 2)).abs().max(), at_most=1e-6)
 
 # QK-norm.
 with says(
-    "At a rate of 0.1 most plain layers recall less than a tenth of the values. With QK-norm all recall more than 0.99, and so do plain layers in which only $W^Q$ and $W^K$ learn more slowly (eight seeds)."
+    "Trained at a rate of 0.1, the plain layer recalls less than a tenth of the values in most of eight runs. With QK-norm it recalls more than 0.99 of them in all eight, and so does a plain layer whose $W^Q$ and $W^K$ learn more slowly."
 ):
-    claim((recalls["plain"] < 0.1).sum(), at_least=5)
+    claim(len(recalls["plain"]) == 8 and (recalls["plain"] < 0.1).sum() >= 5)
     for name in ("QK-norm", "W^Q, W^K slower"):
         claim(len(recalls[name]) == 8)
         claim(recalls[name].min(), at_least=0.99)
-with says("At a rate of 0.03 the plain layer recalls more than 0.99, too"):
+with says("But at 0.03 the plain layer, too, recalls more than 0.99."):
     claim(kept("plain", 0.03).min(), at_least=0.99)
+with says("It saves time."):
+    plain, slower, normed = (
+        kept(kind, lr, qk, steps=75).median()
+        for kind, lr, qk in (("plain", 0.03, 1.0), ("plain", 0.05, 0.3), ("QK-norm", 0.05, 1.0))
+    )
+    claim(plain, at_most=0.5)
+    claim(min(slower, normed), at_least=0.6)
 with says("with QK-norm they stay small, and\nit recalls all."):
     for lr in (0.01, 0.03, 0.1):
         claim(kept("QK-norm", lr).min(), at_least=0.99)
-with says("at 0.3 QK-norm rescues only three layers of eight."):
-    claim((kept("QK-norm", 0.3) > 0.9).sum() == 3)
-with says("five layers of eight recall less than half"):
-    claim((recalls["scores capped at 20"] < 0.5).sum() == 5)
-with says("capped at 20, about what QK-norm reaches"):
-    claim(largest["QK-norm, 0.1"][-1] / SoftCap.cap, 0.8, 1.2)
+with says("Slowing everything else does not help."):
+    claim(len(recalls["all others slower"]) == 8)
+    claim(recalls["all others slower"].max(), at_most=0.1)
 with says("so no score can exceed $4 \\cdot 4 / \\sqrt{16} = 4$"):
-    watch = Watch(QKNorm(16))
-    watch(*torch.randn(2, 1, 2, 50, 16), None)
-    claim(watch.largest[0], at_most=4)
-with says("Only the learnt scales can raise it, in this run to about 20."):
+    watched = Watched(32, 2)
+    queries, keys, _ = QKNorm(16)(*torch.randn(2, 1, 2, 50, 16), None)
+    watched.attend_heads(queries, keys, keys)
+    claim(watched.largest[0], at_most=4)
+with says("In this run the largest score is about 20."):
     claim(largest["QK-norm, 0.1"][-1], 15, 25)
-with says(
-    "In this run each head gives nearly all its weight to one token, and in nearly every text all sixteen questions look at the same one."
-):
+with says("Each head gives nearly all its weight to a single token."):
     task, *_ = examples(torch.Generator().manual_seed(1), 16, 64)
-    most, read = train("plain", 0.1, seed=1, n=16)(*task)[1][:, :, -QUESTIONS:].max(dim=-1)
-    claim(most.mean(), at_least=0.9)
-    claim((read == read.mode(dim=-1, keepdim=True).values).float().mean(), at_least=0.9)
+    most = train("plain", 0.1, seed=1, n=16)(*task)[1][:, :, -QUESTIONS:].max(dim=-1).values
+    claim(most.mean(), at_least=0.99)
 with says("the plain layer's scores grow into the\nthousands, and it recalls next to nothing"):
     claim(largest["plain, 0.1"][-1], at_least=1_000)
     claim(max(largest["QK-norm, 0.1"]) < max(largest["plain, 0.03"]))
 
 # The sink.
-with says("a layer trained without new keys gives it less than a quarter of its weight."):
+with says("A layer trained without new keys gives it less than a quarter of its weight."):
     claim(new_keys(train("plain", 0.03, seed=0, n=4))["weight on the first token"], at_most=0.25)
-with says("with zeros in place of its value the loss in this run is nearly the same."):
-    changes = []
+with says("and its value is short, so little of it is passed on."):
     for seed in range(4):
         read = train("plain", 0.03, seed, n=4, unknown=0.5)
-        as_it_is, v_proj = new_keys(read)["loss"], read.mhas[0].v_proj
-        with v_proj.register_forward_hook(zero_first):
-            changes.append(new_keys(read)["loss"] / as_it_is)
-    claim(changes[0], 0.9, 1.1)
-with says("(In others it is up to 40% higher.)"):
-    claim(max(changes), 1, 1.4)
+        new_keys(read)
+        lengths = read.mhas[0].values.norm(dim=-1).mean(dim=(0, 1))
+        claim(lengths[0] / lengths[1:5].mean(), at_most=0.5)
+with says("It takes the weight off that token, from 0.68 down to 0.08."):
+    for kind, weight in (("plain", 0.68), ("sink logit", 0.08)):
+        found = FOUND[f"{kind}, first + pairs"][-1]["weight on the first token"]
+        claim(found.mean(), weight - 0.005, weight + 0.005)
 with says(
-    "Asked for a new key, a plain layer gives the first token 0.68 of its weight. With a sink logit it is 0.08, and all tokens together get 0.27 (after 3,600 steps; means of eight seeds)."
-):
-    claim(READ["plain"]["weight on the first token"], 0.675, 0.685)
-    claim(READ["sink logit"]["weight on the first token"], 0.075, 0.085)
-    claim(READ["sink logit"]["weight on all tokens"], 0.265, 0.275)
-ends = {name: [each["loss"].mean() for each in rows] for name, rows in FOUND.items()}
-with says(
-    "Where questions can read nothing but the pairs, a plain layer's loss for new keys is 8, 10 and 3 times the loss with a sink logit, after 300, 1,200 and 3,600 steps (means of eight seeds)."
+    "Where questions can attend to the pairs alone, a plain layer's loss for new keys is 8 times the loss with a sink logit after 300 steps, and still 3 times after 3,600. Where they can attend to the first token, too, it is twice the loss after 300 steps, and the same after 3,600 (means of eight seeds)."
 ):
     claim(all(len(each) == 8 for rows in FOUND.values() for each in rows))
-    for plain, sink, times in zip(ends["plain"], ends["sink logit"], (8, 10, 3), strict=True):
-        claim(plain / sink, times - 0.5, times + 0.5)
-with says("(In accuracy the gap is small: 0.99 against 1.00 after 300 steps.)"):
-    claim(FOUND["plain"][0]["accuracy"].mean(), 0.985, 0.995)
-    claim(FOUND["sink logit"][0]["accuracy"].mean(), at_least=0.995)
-with says("which in the end does better still"):
-    claim(ends["plain, itself readable"][-1] / ends["sink logit"][-1], at_most=0.75)
-with says("With a sink logit it does not, nor with another\ntoken that its questions can read."):
-    for name in ("plain, itself readable", "plain, first token readable", "sink logit"):
-        for found, slower in zip(FOUND[name], FOUND["plain"], strict=True):
-            claim(found["loss"].mean() / slower["loss"].mean(), at_most=0.5)
-with says("or a sink logit, here even one fixed at 0."):
+    for read, times in (("pairs", (8, 10, 3)), ("first + pairs", (2, 1, 1))):
+        both = losses[f"plain, {read}"], losses[f"sink logit, {read}"], times
+        for plain, sink, n in zip(*both, strict=True):
+            claim(plain / sink, n - 0.5 if n > 2 else n - 0.2, n + 0.5 if n > 2 else n + 0.2)
+with says(
+    "learns\nnew keys more slowly than one that also has the first token, or one with a\nsink logit."
+):
+    for each in ("plain, first + pairs", "sink logit, first + pairs", "sink logit, pairs"):
+        for quick, slow in zip(losses[each], losses["plain, pairs"], strict=True):
+            claim(quick / slow, at_most=0.5)
+with says(
+    "after 300 steps 0.99 of the answers for new keys are right, and 1.00 with a sink logit."
+):
+    asked, answers, fresh = pairs(torch.Generator().manual_seed(5), n=4, B=512, unknown=0.5)
+    for kind, low, high in (("plain", 0.985, 0.995), ("sink logit", 0.995, 1)):
+        shares = []
+        for seed in range(3):
+            trained = train(kind, 0.03, seed, texts=pairs, n=4, unknown=0.5)
+            shares.append((trained(*asked)[0].argmax(-1) == answers)[fresh].float().mean())
+        claim(sum(shares) / 3, low, high)
+with says("A first token or a sink logit, even one fixed at 0, is enough."):
 
     def fixed():
         layer = SinkLogit(D, 2)
@@ -111,7 +114,7 @@ with says("or a sink logit, here even one fixed at 0."):
         new_keys(train("fixed", 0.03, seed, texts=pairs, n=4, unknown=0.5), pairs)["loss"]
         for seed in range(8)
     ]
-    claim(pd.Series(found).mean() / ends["sink logit"][0], at_most=1.1)
+    claim(pd.Series(found).mean() / losses["sink logit, pairs"][0], at_most=1.1)
 with says("it is `add_zero_attn=True` of PyTorch's layer"):
     ours = SinkLogit(D, 2)
     same = MultiHeadAttention(D, 2)
@@ -123,31 +126,24 @@ with says("it is `add_zero_attn=True` of PyTorch's layer"):
     claim((found - theirs(x, x, x, attn_mask=blocked)[0]).abs().max(), at_most=1e-5)
 
 # The gate.
-with says("without which the plain layer's loss is 0.037 and a gate is of no use"):
-    plain, gated = (
-        new_keys(train(kind, 0.03, 0, texts=pairs, n=4, unknown=0.5), pairs)["loss"]
-        for kind in ("plain", "output gate")
-    )
-    claim(plain, 0.0365, 0.0375)
-    claim(gated / plain, at_least=0.9)
 with says("The gates close for new keys and stay open for others"):
-    claim(gates[new].mean(), at_most=0.02)
-    claim(gates[~new].mean(), at_least=0.8)
-with says("the gate adds some, about as much as a sink logit."):
-    claim(losses["output gate"] / losses["plain"], at_most=0.95)
-    claim(losses["output gate"] / losses["sink logit"], 0.75, 1.33)
-with says("so what such a head reads for a new key is no longer passed on."):
-    drawn, right, is_new = texts(torch.Generator().manual_seed(1), n=4, B=64, unknown=0.5)
-    before = model(*drawn)[0].argmax(dim=-1)[is_new]
+    claim(gates[new].mean(), at_most=0.05)
+    claim(gates[~new].mean(), at_least=0.75)
+with says("so what such a head attends to for a new key is not passed on."), torch.no_grad():
+    before = model(*inputs)[0].argmax(dim=-1)[new]
     hook = model.mhas[0].v_proj.register_forward_hook(lambda *of: of[-1].flip(1))  # others' values
-    after = model(*drawn)[0].argmax(dim=-1)[is_new]
+    after = model(*inputs)[0].argmax(dim=-1)[new]
     hook.remove()
-    claim((before == right[is_new]).float().mean(), at_least=0.99)
+    claim((before == right[new]).float().mean(), at_least=0.99)
     claim((after == before).float().mean(), at_least=0.98)
-
-with says("In the code a hook on `q_proj` computes the gates"):  # so it works in `decode`, too
-    grouped, cache = OutputGate(32, 4, num_kv_heads=2).eval(), KeyValueCache(9)
-    tokens = torch.randn(2, 9, 32)
-    parts = [grouped.decode(part, cache) for part in tokens.split([4, 3, 1, 1], dim=1)]
-    whole, _ = grouped(tokens, tokens, tokens, is_causal=True)
-    claim((torch.cat(parts, dim=1) - whole).abs().max(), at_most=1e-5)
+with says("the loss for new keys falls, but for other keys it rises by more."):
+    for seed in range(2):
+        plain, gated = (
+            F.cross_entropy(
+                train(kind, 0.03, seed, texts=texts)(*inputs)[0].mT, right, reduction="none"
+            )
+            for kind in ("plain", "output gate")
+        )
+        falls = (plain[new].mean() - gated[new].mean()).item()
+        claim(falls, at_least=0.0001)
+        claim((gated[~new].mean() - plain[~new].mean()).item(), at_least=2 * falls)
