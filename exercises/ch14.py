@@ -8,15 +8,16 @@ from exercises.exercise import Case, Cases, Prediction, exercise, normal
 
 @exercise
 def wider() -> Cases:
-    """Check the recall of softmax attention through a window of eight of sixteen pairs, predicted."""
+    """Check the recall of softmax attention through a window of sixteen of 48 lines, predicted."""
     mistakes = {
-        0.5: "half of the pairs are in the window, but of a key that comes several times the last value is asked for.",
-        0.57: "so much comes through a window of four pairs; this one holds eight.",
-        0.66: "this is how often a key comes in eight pairs; half of the questions were drawn from pairs in the window and need no luck.",
-        1.0: "some keys come in the first eight pairs alone, and nothing is left of them.",
+        0.33: "a third of the lines are in the window, but of a variable that is set several times the last value is asked for.",
+        0.35: "so much comes through a window of eight lines; this one holds sixteen.",
+        0.4: "a variable is set so often in sixteen lines; but a third of the questions were drawn from these lines.",
+        0.71: "twice as wide does not mean twice as much: what comes again is counted once.",
+        1.0: "some variables are set in the first lines alone, and nothing is left of them.",
     }
-    other = "half of the questions were drawn from pairs in the window. How often does the key of another come again there?"
-    yield Prediction("the recall", (0.79, 0.86), mistakes, near=0.03, other=other, limits=(0, 1, "a share lies between 0 and 1."))
+    other = "a third of the questions were drawn from lines in the window. How often is the variable of another set again there?"
+    yield Prediction("the recall", (0.57, 0.63), mistakes, near=0.02, other=other, limits=(0, 1, "a share lies between 0 and 1."))
 
 
 @exercise
