@@ -52,7 +52,7 @@ lint: $(VENV)/.dev ## format, lint, imports, types, spelling, workflows
 		echo "actionlint is not installed here, so only zizmor has read the workflows."; fi
 
 notebooks: $(VENV)/.appendix ## execute the stale chapters (all: ALL=1, some: CHAPTERS="08 09"; ELSEWHERE=1: on a machine of other speed)
-	$(BIN)/python -m tools.notebooks execute $(if $(ALL),--all) $(if $(ELSEWHERE),--elsewhere) $(CHAPTERS)
+	$(BIN)/python -m tools.notebooks $(if $(ALL),--all) $(if $(ELSEWHERE),--elsewhere) execute $(CHAPTERS)
 
 bench: $(VENV)/.bench ## measure training, layers and writing: half an hour on two quiet cores
 	$(BIN)/python -m benchmarks training
