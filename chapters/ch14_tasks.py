@@ -20,20 +20,19 @@ def examples(
     B: int = 16,
     unknown: float = 0.0,
     keys: int = 0,
-    marked: bool = False,
 ) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor]:
     """Draw texts of a first token, ``n`` pairs of key and value, and questions for keys.
 
     A share ``unknown`` of the questions asks for a key that was not shown; the right answer is
-    then the key. All keys are different, or drawn from ``keys`` for each text, so that some come
-    again; then the last value counts. If ``marked``, a question for a new key carries the value 1,
-    others none.
+    then the key. All keys of a text are different, or each is one of the first ``keys`` and comes
+    again; then its last value counts.
     Give what a model takes, ``blocked`` (T, T) and keys and values (B, T), 0 for none; and the
     right answers and whether a question's key is new, both (B, QUESTIONS).
     """
     order = torch.rand(B, KEYS, generator=draw).argsort(dim=1)  # all keys, shuffled
     slots = torch.arange(n).expand(B, n)
     if keys:
+        order = torch.arange(KEYS).expand(B, KEYS)
         slots = torch.randint(keys, (B, n), generator=draw)
     values = torch.randint(VALUES, (B, n), generator=draw)
     asked = slots.gather(1, torch.randint(n, (B, QUESTIONS), generator=draw))
@@ -45,7 +44,7 @@ def examples(
     ids = F.pad(torch.cat([order.gather(1, slots), asked], 1) + 1, (1, 0))
     blocked = ~causal_mask(ids.shape[1], ids.shape[1])
     blocked[:, -QUESTIONS:] = True  # nobody reads a question
-    values = F.pad(torch.cat([values + 1, marked * is_new], dim=1), (1, 0))
+    values = F.pad(values + 1, (1, QUESTIONS))
     return (blocked, ids, values), right, is_new
 
 

@@ -25,10 +25,3 @@ def test_no_key_is_new_unless_asked_for():
     draw = torch.Generator().manual_seed(0)
     assert not examples(draw, n=4)[-1].any()
     assert examples(draw, n=4, unknown=1.0)[-1].all()
-
-
-def test_a_mark_tells_that_a_key_is_new():
-    draw = torch.Generator().manual_seed(0)
-    (_, _, values), _, is_new = examples(draw, n=4, unknown=0.5, marked=True)
-    assert torch.equal(values[:, -QUESTIONS:], is_new.long())
-    assert values[:, 1:5].all()

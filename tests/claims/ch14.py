@@ -12,16 +12,15 @@ with says(
     "The window loses what lies further back: 0.35 of the values lie in the last eight lines, and a few are guessed."
 ):
     claim(1 / 6 + 5 / 6 * (1 - (31 / 32) ** 8), 0.345, 0.355)
-    claim(recall(read_by(Window, model)), 0.34, 0.38)
+    claim(recall(read_by(Window, model), programs(32)), 0.34, 0.38)
 with says("On this task sparse attention loses next to nothing"):
-    claim(recall(read_by(Sparse, model)) / recall(model), at_least=0.99)
+    claim(recall(read_by(Sparse, model), programs(32)), at_least=0.98)
 
 # A state.
 with (
     says("and adds only what is missing, so the new value takes the place of the old one."),
     torch.no_grad(),
 ):
-    D = 32
     delta, tokens = GatedDelta(D, 1), torch.randn(1, 9, D)
     how = {"need_weights": True, "is_causal": False}
     ours, _ = delta.attend(tokens, tokens, tokens, causal_mask(9, 9), **how)
@@ -31,82 +30,105 @@ with (
     qkv = (each.view(1, 9, 1, D) for each in qkv)
     theirs, _ = modeling_qwen3_next.torch_recurrent_gated_delta_rule(*qkv, keep.log(), write)
     claim((ours - F.rms_norm(D**0.5 * theirs.view(1, 9, D), [D])).abs().max(), at_most=1e-4)
+with says("`AtOnce`, folded, computes the same"), torch.no_grad():
+    x = torch.randn(2, 49, D).double()
+    loop, once = GatedDelta(D, 4).double(), AtOnce(D, 4).double()
+    once.load_state_dict(loop.state_dict())
+    ours, theirs = (each(x, x, x, attn_mask=~causal_mask(49, 49))[0] for each in (loop, once))
+    claim((ours - theirs).abs().max(), at_most=1e-9)
+with says("`Sum` is a gated sum"), torch.no_grad():
+    added = Sum(D, 1).double()
+    ours, _ = added.attend(x, x, x, None, need_weights=False, is_causal=False)
+    q, k, v = (project(x) for project in (added.q_proj, added.k_proj, added.v_proj))
+    q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+    write, keep = (gate[:, 0, :, None] for gate in added.gates)  # (B, T, 1)
+    state, theirs = torch.zeros(2, D, D).double(), []
+    for t in range(49):
+        state = keep[:, t, None] * state + (write * k)[:, t, :, None] * v[:, t, None]
+        theirs.append((q[:, t, None] @ state)[:, 0])
+    claim((ours - F.rms_norm(torch.stack(theirs, 1), [D])).abs().max(), at_most=1e-9)
 with says(
-    "A layer that reads all 48 lines recalls 0.99 of the values. A window of eight lines recalls 0.36; a state of as many numbers recalls 0.69 with the delta rule and 0.49 with the sum: of values set in the last four lines 0.98 and 0.71, of those set more than 32 lines ago 0.29 and 0.15 (means of eight seeds)."
+    "A state of 256 numbers with the delta rule recalls 1.00 of the values where there are 16 variables, and 0.70 where there are 48; with a sum it recalls 0.95 and 0.54. A window of eight lines, which keeps 256 numbers as well, recalls 0.51 and 0.29 (medians of eight seeds; one run with the delta rule and 48 variables had 0.52)."
 ):
-    claim(16 * 16 == 8 * 2 * 16 == 256)
-    claim(all(len(found) == 8 for found in FOUND.values()))
-    for kind, column, mean in (
-        ("all lines", "recall", 0.99),
-        ("last 8 lines", "recall", 0.36),
-        ("delta rule", "recall", 0.69),
-        ("sum", "recall", 0.49),
-        ("delta rule", "1 to 4", 0.98),
-        ("sum", "1 to 4", 0.71),
-        ("delta rule", "33 to 48", 0.29),
-        ("sum", "33 to 48", 0.15),
+    claim(16 * 16 == 8 * 2 * 16 == 256 and 32 * 32 == 1_024)
+    for name, *means in (
+        ("delta rule, 256 numbers", 1.00, 0.70),
+        ("sum, 256 numbers", 0.95, 0.54),
+        ("last 8 lines", 0.51, 0.29),
     ):
-        claim(FOUND[kind][column].mean(), mean - 0.005, mean + 0.005)
-with says(
-    "the less a state of 256 numbers recalls of it, except for a sum that\nkeeps everything."
-):
-    for kind in ("delta rule", "sum"):
-        means = [FOUND[kind][f"{a} to {b}"].mean() for a, b in AGO]
-        claim(means == sorted(means, reverse=True))
-with says("recalls what is in it and nothing else."):
-    for a, b in AGO:
-        found = FOUND["last 8 lines"][f"{a} to {b}"]
-        claim(found.mean(), *((0.98, 1) if b <= 8 else (0, 0.03)))
-with says("it recalls old values no worse than new ones, but only 0.28 of all."):
-    kept = FOUND["sum, α = 1"]
-    claim(kept["33 to 48"].mean() / kept["1 to 4"].mean(), at_least=1)
-    claim(kept["recall"].mean(), 0.275, 0.285)
-with says("The delta rule fades even with $\\alpha = 1$."):
-    kept = FOUND["delta rule, α = 1"]
-    claim(kept["33 to 48"].mean() / kept["1 to 4"].mean(), at_most=0.5)
+        for found, mean in zip(FOUND[name].values(), means, strict=True):
+            claim(len(found) == 8)
+            claim(found.median(), mean - 0.005, mean + 0.005)
+    claim((FOUND["delta rule, 256 numbers"][48] < 0.6).sum() == 1)
+    claim(FOUND["delta rule, 256 numbers"][48].min(), 0.515, 0.525)
+with says("(of which about 30 are then set)"):
+    claim(48 * (1 - (47 / 48) ** 48), 30, 31)
+with says("with 1,024 numbers, still recalls more than 0.99 where there are 48 variables."):
+    claim(FOUND["delta rule, 1,024 numbers"][48].median(), at_least=0.99)
+    claim(min(found.median() for found in FOUND["all lines"].values()), at_least=0.98)
+
 # A global layer.
-with says("computes the same as the loop for all tokens at once"), torch.no_grad():
-    gated_sum = type("GatedSum", (GatedDelta,), {"rule": False})
-    x, (blocked, *_) = torch.randn(2, 49, 64).double(), examples(torch.Generator(), 32)[0]
-    for Loop, Once in ((GatedDelta, AtOnce), (gated_sum, SumAtOnce)):
-        loop, at_once = Loop(64, 4).double(), Once(64, 4).double()
-        at_once.load_state_dict(loop.state_dict())
-        for mask in (blocked, ~causal_mask(49, 49)):
-            ours, theirs = (each(x, x, x, attn_mask=mask)[0] for each in (loop, at_once))
-            claim((ours - theirs).abs().max(), at_most=1e-9)
-on_text = {kind: rows[["loss 0", "loss 32"]].mean(axis=1) for kind, rows in MODELS.items()}
 with says(
-    "On text, four windows are within 0.01 of four global layers. On programs they recall 0.57, where four global layers recall 1.00, and a global layer after three windows 0.98 (means of eight seeds)."
+    "On programs two windows recall 0.30 of the values and two states 0.72; with a global layer as the second, both recall 1.00 (medians of eight seeds). On text two windows are within 0.01 of two global layers."
 ):
-    claim(all(len(rows) == 8 for rows in (*MODELS.values(), *LONG.values())))
-    claim(on_text["WWWW"].mean() - on_text["GGGG"].mean(), -0.01, 0.01)
-    for letters, share in (("WWWW", 0.57), ("GGGG", 1.00), ("WWWG", 0.98)):
-        claim(MODELS[letters]["recall"].mean(), share - 0.005, share + 0.005)
-with says("0.57 is what a single window can see."):
-    claim(1 / 4 + 3 / 4 * (1 - (7 / 8) ** 4), 0.55, 0.57)
-with says("Four states have a loss that is higher by 0.11."):
-    claim(on_text["SSSS"].mean() - on_text["GGGG"].mean(), 0.105, 0.115)
-with says("On these programs they need no global layer"):
-    claim(MODELS["SSSS"]["recall"].mean(), at_least=0.985)
+    claim(all(len(rows) == 8 for rows in (*TEXT.values(), *PROGRAMS.values(), *LONG.values())))
+    for name, share in (
+        ("2 windows", 0.30),
+        ("2 states", 0.72),
+        ("window, global", 1.00),
+        ("state, global", 1.00),
+    ):
+        claim(PROGRAMS[name].median(), share - 0.005, share + 0.005)
+    claim(PROGRAMS["state, global"].min(), at_least=0.99)
+with says("One of the eight models with a window and a global layer did not learn to use it"):
+    claim((PROGRAMS["window, global"] < 0.5).sum() == 1)
+short = {name: rows[["all 0", "all 32"]].mean(axis=1).median() for name, rows in TEXT.items()}
+with says("On text two windows are within 0.01 of two global layers"):
+    claim(short["2 windows"] - short["2 global"], -0.01, 0.01)
+with says("Two states have a higher loss on text, too; a global layer fixes that."):
+    claim(short["2 states"] - short["2 global"], at_least=0.03)
+    claim(short["state, global"] - short["2 global"], -0.01, 0.01)
 with says("keeps 8,192 numbers, a layer with a window or with states 1,024"):
     claim(64 * 2 * 64 == 8_192 and Window.width * 2 * 64 == 4 * 16 * 16 == 1_024)
+
+# Longer texts.
 with says(
-    "In the last 32 of 256 bytes, four global layers that were trained on 64 bytes have a loss of 3.6. With the same weights, read through windows of 64, it is 1.55 (means of eight seeds)."
+    "In the last 32 of 256 bytes, two global layers that were trained on 64 bytes have a loss of 3.5. With the same weights, each layer reading the last 64 bytes only, it is 1.6 (means of eight seeds)."
 ):
-    claim(MODELS["GGGG"]["loss 224"].mean(), 3.55, 3.65)
-    claim(LONG["4 global, in windows"]["loss 224"].mean(), 1.545, 1.555)
-with says("In the hybrid the loss rises to 2.0. Without RoPE in its global layer it stays at 1.7"):
-    claim(MODELS["SSSG"]["loss 224"].mean(), 1.95, 2.05)
-    without = LONG["same without RoPE"]
-    claim(without["loss 224"].mean(), 1.65, 1.75)
-    claim(without["loss 224"].mean() / without["loss 32"].mean(), at_most=1)
-with says(
-    "four states alone have 1.65, and four windows 1.54, against 1.61 with a global layer on top."
-):
-    for letters, mean in (("SSSS", 1.65), ("WWWW", 1.54), ("WWWG", 1.61)):
-        claim(MODELS[letters]["loss 224"].mean(), mean - 0.005, mean + 0.005)
+    claim(LONG["2 global"]["all 224"].mean(), 3.45, 3.55)
+    claim(LONG["2 global, last 64 bytes"]["last 64 224"].mean(), 1.55, 1.65)
+with says("Up to place 96 nothing happens; beyond place 128 the loss has nearly doubled."):
+    means = LONG["2 global"].mean()
+    claim(means["all 64"] / means["all 32"], at_most=1.02)
+    claim(means["all 128"] / means["all 32"], 1.8, 2)
+with says("no distance counts as more than 63, the 3.5 becomes 1.7 (one run)."):
+
+    class Capped(MultiHeadAttention):
+        def attend_heads(self, q, k, v, mask, *options):
+            rope, places = RoPE(self.head_dim), torch.arange(q.shape[2])
+            near = rope.rotate(q) @ rope.rotate(k).mT
+            far = rope.rotate(q[..., None, :], start=63).squeeze(-2) @ k.mT
+            scores = torch.where(places[:, None] - places > 63, far, near) / math.sqrt(
+                self.head_dim
+            )
+            return scores.masked_fill(~mask, -math.inf).softmax(dim=-1) @ v, None
+
+    sizes = {"sizes": (256,), "answers": 256, "start": 0}
+    trained = train([partial(softmax, H=4)] * 2, pieces, 0.006, 1000, 0, **sizes)
+    capped = Model(*[Capped(D, 4, head_dim=16) for _ in range(2)], **sizes)
+    capped.load_state_dict(trained.state_dict())
+    claim((loss_by_place(capped)[:60] - loss_by_place(trained)[:60]).abs().max(), at_most=1e-3)
+    claim(loss_by_place(capped)[224:].mean(), 1.65, 1.75)
+with says("to 2.4, above a state or above a window."):
+    for name in ("state, global", "window, global"):
+        claim(TEXT[name]["all 224"].mean(), 2.35, 2.45)
+with says("Without RoPE it hardly rises"):
+    nope = LONG["state, global (NoPE)"].mean()
+    claim(nope["all 224"] / nope["all 32"], at_most=1.02)
+with says("two states alone have a lower loss at every place."):
+    claim((LONG["2 states"].mean() < nope).all())
 
 # The exercise.
 with says("What share of the values will it recall?"):
     Wider = type("Wider", (Window,), {"width": 16})
-    claim(recall(read_by(Wider, model)), 0.58, 0.62)
+    claim(recall(read_by(Wider, model), programs(32)), 0.58, 0.62)

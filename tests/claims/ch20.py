@@ -29,35 +29,27 @@ with says("as if there were one more key, whose value is zero"):
 
 # QK-norm.
 with says(
-    "Trained at a rate of 0.1, the plain layer recalls less than a tenth of the values in most of eight runs. With QK-norm it recalls more than 0.99 of them in all eight, and so does a plain layer whose $W^Q$ and $W^K$ learn more slowly."
+    "Trained at a rate of 0.1, the plain layer recalls less than a tenth of the values in seven of eight runs. With QK-norm it recalls more than 0.99 of them in all eight."
 ):
-    claim(len(recalls["plain"]) == 8 and (recalls["plain"] < 0.1).sum() >= 5)
-    for name in ("QK-norm", "W^Q, W^K slower"):
-        claim(len(recalls[name]) == 8)
-        claim(recalls[name].min(), at_least=0.99)
+    plain, normed = recalls("plain", 0.1), recalls("QK-norm", 0.1)
+    claim(len(plain) == len(normed) == 8 and (plain < 0.1).sum() == 7)
+    claim(normed.min(), at_least=0.99)
 with says("But at 0.03 the plain layer, too, recalls more than 0.99."):
-    claim(kept("plain", 0.03).min(), at_least=0.99)
-with says("It saves time."):
-    plain, slower, normed = (
-        kept(kind, lr, qk, steps=75).median()
-        for kind, lr, qk in (("plain", 0.03, 1.0), ("plain", 0.05, 0.3), ("QK-norm", 0.05, 1.0))
-    )
-    claim(plain, at_most=0.5)
-    claim(min(slower, normed), at_least=0.6)
+    claim(recalls("plain", 0.03).min(), at_least=0.99)
+with says("at 0.3 most runs fail"):
+    claim((recalls("QK-norm", 0.3) < 0.5).sum() >= 5)
 with says("with QK-norm they stay small, and\nit recalls all."):
     for lr in (0.01, 0.03, 0.1):
-        claim(kept("QK-norm", lr).min(), at_least=0.99)
-with says("Slowing everything else does not help."):
-    claim(len(recalls["all others slower"]) == 8)
-    claim(recalls["all others slower"].max(), at_most=0.1)
+        claim(recalls("QK-norm", lr).min(), at_least=0.99)
 with says("so no score can exceed $4 \\cdot 4 / \\sqrt{16} = 4$"):
-    watched = Watched(32, 2)
+    layer = Watched(32, 2)
     queries, keys, _ = QKNorm(16)(*torch.randn(2, 1, 2, 50, 16), None)
-    watched.attend_heads(queries, keys, keys)
-    claim(watched.largest[0], at_most=4)
-with says("In this run the largest score is about 20."):
-    claim(largest["QK-norm, 0.1"][-1], 15, 25)
-with says("Each head gives nearly all its weight to a single token."):
+    layer.attend_heads(queries, keys, keys, torch.ones(50, 50).bool())
+    claim(layer.largest[0], at_most=4)
+with says("In this run they raise it to more than 19."):
+    scales = watched["QK-norm, 0.1"].mhas[0].positions
+    claim(4 * (scales.q_norm.weight * scales.k_norm.weight).abs().max(), at_least=19)
+with says("Each head now gives nearly all its weight to a single token"):
     task, *_ = examples(torch.Generator().manual_seed(1), 16, 64)
     most = train("plain", 0.1, seed=1, n=16)(*task)[1][:, :, -QUESTIONS:].max(dim=-1).values
     claim(most.mean(), at_least=0.99)
@@ -66,43 +58,49 @@ with says("the plain layer's scores grow into the\nthousands, and it recalls nex
     claim(max(largest["QK-norm, 0.1"]) < max(largest["plain, 0.03"]))
 
 # The sink.
-with says("A layer trained without new keys gives it less than a quarter of its weight."):
-    claim(new_keys(train("plain", 0.03, seed=0, n=4))["weight on the first token"], at_most=0.25)
-with says("and its value is short, so little of it is passed on."):
+with says(
+    "In training most of the weight went to the first token, and the value of this token shrank"
+):
     for seed in range(4):
         read = train("plain", 0.03, seed, n=4, unknown=0.5)
-        new_keys(read)
+        claim(new_keys(read)["weight on the first token"], at_least=0.5)
         lengths = read.mhas[0].values.norm(dim=-1).mean(dim=(0, 1))
-        claim(lengths[0] / lengths[1:5].mean(), at_most=0.5)
-with says("It takes the weight off that token, from 0.68 down to 0.08."):
+        torch.manual_seed(seed)
+        before = Model(Watched(D, 2))
+        new_keys(before)
+        claim(lengths[0] / before.mhas[0].values.norm(dim=-1).mean(dim=(0, 1))[0], at_most=0.5)
+with says("the token gets 0.08 of the weight for new keys instead of 0.68."):
     for kind, weight in (("plain", 0.68), ("sink logit", 0.08)):
-        found = FOUND[f"{kind}, first + pairs"][-1]["weight on the first token"]
-        claim(found.mean(), weight - 0.005, weight + 0.005)
+        weights = FOUND[kind, True, 3600]["weight on the first token"]
+        claim(weights.mean(), weight - 0.005, weight + 0.005)
 with says(
-    "Where questions can attend to the pairs alone, a plain layer's loss for new keys is 8 times the loss with a sink logit after 300 steps, and still 3 times after 3,600. Where they can attend to the first token, too, it is twice the loss after 300 steps, and the same after 3,600 (means of eight seeds)."
+    "Without the first token, a plain layer's loss after 300 steps is 8 times that of a layer with a sink logit for new keys, and 4 times for other keys; with the first token it is twice as high for both. After 3,600 steps only one gap remains: for new keys without the first token, where it is 3 times as high (means of eight seeds)."
 ):
-    claim(all(len(each) == 8 for rows in FOUND.values() for each in rows))
-    for read, times in (("pairs", (8, 10, 3)), ("first + pairs", (2, 1, 1))):
-        both = losses[f"plain, {read}"], losses[f"sink logit, {read}"], times
-        for plain, sink, n in zip(*both, strict=True):
-            claim(plain / sink, n - 0.5 if n > 2 else n - 0.2, n + 0.5 if n > 2 else n + 0.2)
+    claim(all(len(each) == 8 for each in FOUND.values()))
+    for first, steps, *both in (
+        (False, 300, 8, 4),
+        (True, 300, 2, 2),
+        (False, 3600, 3, 1),
+        (True, 3600, 1, 1),
+    ):
+        for keys, times in zip(("new", "other"), both, strict=True):
+            plain, sink = (
+                FOUND[kind, first, steps][f"loss for {keys} keys"].mean()
+                for kind in ("plain", "sink logit")
+            )
+            near = 0.25 if times < 3 else 0.5
+            claim(plain / sink, times - near, times + near)
 with says(
-    "learns\nnew keys more slowly than one that also has the first token, or one with a\nsink logit."
+    "0.99 of the plain layer's answers for new keys are right after 300 steps, against 1.00."
 ):
-    for each in ("plain, first + pairs", "sink logit, first + pairs", "sink logit, pairs"):
-        for quick, slow in zip(losses[each], losses["plain, pairs"], strict=True):
-            claim(quick / slow, at_most=0.5)
-with says(
-    "after 300 steps 0.99 of the answers for new keys are right, and 1.00 with a sink logit."
-):
-    asked, answers, fresh = pairs(torch.Generator().manual_seed(5), n=4, B=512, unknown=0.5)
+    asked, answers, fresh = no_first(torch.Generator().manual_seed(5), n=4, B=512, unknown=0.5)
     for kind, low, high in (("plain", 0.985, 0.995), ("sink logit", 0.995, 1)):
         shares = []
         for seed in range(3):
-            trained = train(kind, 0.03, seed, texts=pairs, n=4, unknown=0.5)
+            trained = train(kind, 0.03, seed, texts=no_first, n=4, unknown=0.5)
             shares.append((trained(*asked)[0].argmax(-1) == answers)[fresh].float().mean())
         claim(sum(shares) / 3, low, high)
-with says("A first token or a sink logit, even one fixed at 0, is enough."):
+with says("A sink logit is such a place from the start, even if it is fixed at 0."):
 
     def fixed():
         layer = SinkLogit(D, 2)
@@ -111,10 +109,14 @@ with says("A first token or a sink logit, even one fixed at 0, is enough."):
 
     KINDS["fixed"] = fixed
     found = [
-        new_keys(train("fixed", 0.03, seed, texts=pairs, n=4, unknown=0.5), pairs)["loss"]
+        new_keys(train("fixed", 0.03, seed, texts=no_first, n=4, unknown=0.5), no_first)
         for seed in range(8)
     ]
-    claim(pd.Series(found).mean() / losses["sink logit, pairs"][0], at_most=1.1)
+    for name in ("loss for new keys", "loss for other keys"):
+        claim(
+            pd.DataFrame(found)[name].mean() / FOUND["sink logit", False, 300][name].mean(),
+            at_most=1.25,
+        )
 with says("it is `add_zero_attn=True` of PyTorch's layer"):
     ours = SinkLogit(D, 2)
     same = MultiHeadAttention(D, 2)
@@ -126,24 +128,10 @@ with says("it is `add_zero_attn=True` of PyTorch's layer"):
     claim((found - theirs(x, x, x, attn_mask=blocked)[0]).abs().max(), at_most=1e-5)
 
 # The gate.
-with says("The gates close for new keys and stay open for others"):
-    claim(gates[new].mean(), at_most=0.02)
-    claim(gates[~new].mean(), at_least=0.8)
-with says("so what such a head attends to for a new key is not passed on."), torch.no_grad():
-    before = model(*inputs)[0].argmax(dim=-1)[new]
-    hook = model.mhas[0].v_proj.register_forward_hook(lambda *of: of[-1].flip(1))  # others' values
-    after = model(*inputs)[0].argmax(dim=-1)[new]
-    hook.remove()
-    claim((before == right[new]).float().mean(), at_least=0.99)
-    claim((after == before).float().mean(), at_least=0.98)
-with says("the loss for new keys falls, but for other keys it rises by more."):
-    for seed in range(2):
-        plain, gated = (
-            F.cross_entropy(
-                train(kind, 0.03, seed, texts=texts)(*inputs)[0].mT, right, reduction="none"
-            )
-            for kind in ("plain", "output gate")
+with says("after 300 steps the loss is higher than without a gate."):
+    for name in columns:
+        claim(
+            losses("output gate", False, 300)[name].mean()
+            / losses("plain", False, 300)[name].mean(),
+            at_least=1,
         )
-        falls = (plain[new].mean() - gated[new].mean()).item()
-        claim(falls, at_least=0.0001)
-        claim((gated[~new].mean() - plain[~new].mean()).item(), at_least=2 * falls)
