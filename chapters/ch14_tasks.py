@@ -38,7 +38,7 @@ def examples(
     asked = slots.gather(1, torch.randint(n, (B, QUESTIONS), generator=draw))
     last = ((asked[..., None] == slots[:, None]) * torch.arange(n)).argmax(2)
     is_new = torch.rand(B, QUESTIONS, generator=draw) < unknown
-    others = torch.randint(max(n, keys), KEYS, (B, QUESTIONS), generator=draw)
+    others = torch.randint(keys or n, KEYS, (B, QUESTIONS), generator=draw)
     asked = order.gather(1, torch.where(is_new, others, asked))
     right = torch.where(is_new, asked, values.gather(1, last))
     ids = F.pad(torch.cat([order.gather(1, slots), asked], 1) + 1, (1, 0))

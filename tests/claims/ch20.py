@@ -29,10 +29,11 @@ with says("as if there were one more key, whose value is zero"):
 
 # QK-norm.
 with says(
-    "Trained at a rate of 0.1, the plain layer recalls less than a tenth of the values in seven of eight runs. With QK-norm it recalls more than 0.99 of them in all eight."
+    "Trained for 300 steps at a rate of 0.1, the plain layer recalls no more than 0.10 of the values in any of eight runs. With QK-norm it recalls more than 0.99 in all eight."
 ):
     plain, normed = recalls("plain", 0.1), recalls("QK-norm", 0.1)
-    claim(len(plain) == len(normed) == 8 and (plain < 0.1).sum() == 7)
+    claim(len(plain) == len(normed) == 8)
+    claim(plain.max(), at_most=0.105)
     claim(normed.min(), at_least=0.99)
 with says("But at 0.03 the plain layer, too, recalls more than 0.99."):
     claim(recalls("plain", 0.03).min(), at_least=0.99)
@@ -59,7 +60,7 @@ with says("the plain layer's scores grow into the\nthousands, and it recalls nex
 
 # The sink.
 with says(
-    "In training most of the weight went to the first token, and the value of this token shrank"
+    "In training most of the weight went to the first token, and the value of this token became short."
 ):
     for seed in range(4):
         read = train("plain", 0.03, seed, n=4, unknown=0.5)
@@ -69,54 +70,29 @@ with says(
         before = Model(Watched(D, 2))
         new_keys(before)
         claim(lengths[0] / before.mhas[0].values.norm(dim=-1).mean(dim=(0, 1))[0], at_most=0.5)
-with says("the token gets 0.08 of the weight for new keys instead of 0.68."):
+with says(
+    "after 3,600 steps the first token gets 0.08 of the weight for new keys instead of 0.68."
+):
     for kind, weight in (("plain", 0.68), ("sink logit", 0.08)):
-        weights = FOUND[kind, True, 3600]["weight on the first token"]
+        weights = losses(kind, "first token", 3600)["weight on the first token"]
         claim(weights.mean(), weight - 0.005, weight + 0.005)
 with says(
-    "Without the first token, a plain layer's loss after 300 steps is 8 times that of a layer with a sink logit for new keys, and 4 times for other keys; with the first token it is twice as high for both. After 3,600 steps only one gap remains: for new keys without the first token, where it is 3 times as high (means of eight seeds)."
+    "Where questions may attend to nothing but the pairs, the plain layer's loss for new keys after 300 steps is 0.031; with a sink logit it is 0.004. Where they may attend to the first token as well, the two losses are 0.009 and 0.005; where they may attend to themselves as well, 0.005 and 0.007 (means of eight seeds)."
 ):
-    claim(all(len(each) == 8 for each in FOUND.values()))
-    for first, steps, *both in (
-        (False, 300, 8, 4),
-        (True, 300, 2, 2),
-        (False, 3600, 3, 1),
-        (True, 3600, 1, 1),
+    claim(all(len(rows) == 8 for rows in FOUND.values()))
+    for place, *both in (
+        ("none", 0.031, 0.004),
+        ("first token", 0.009, 0.005),
+        ("itself", 0.005, 0.007),
     ):
-        for keys, times in zip(("new", "other"), both, strict=True):
-            plain, sink = (
-                FOUND[kind, first, steps][f"loss for {keys} keys"].mean()
-                for kind in ("plain", "sink logit")
-            )
-            near = 0.5 if times > 2 else 0.2 if keys == "new" else 0.25
-            claim(plain / sink, times - near, times + near)
-with says(
-    "0.99 of the plain layer's answers for new keys are right after 300 steps, against 1.00."
-):
-    asked, answers, fresh = no_first(torch.Generator().manual_seed(5), n=4, B=512, unknown=0.5)
-    for kind, low, high in (("plain", 0.985, 0.995), ("sink logit", 0.995, 1)):
-        shares = []
-        for seed in range(3):
-            trained = train(kind, 0.03, seed, texts=no_first, n=4, unknown=0.5)
-            shares.append((trained(*asked)[0].argmax(-1) == answers)[fresh].float().mean())
-        claim(sum(shares) / 3, low, high)
-with says("A sink logit is such a place from the start, even if it is fixed at 0."):
-
-    def fixed():
-        layer = SinkLogit(D, 2)
-        layer.sink.requires_grad_(False)
-        return layer
-
-    KINDS["fixed"] = fixed
-    found = [
-        new_keys(train("fixed", 0.03, seed, texts=no_first, n=4, unknown=0.5), no_first)
-        for seed in range(8)
-    ]
-    for name in ("loss for new keys", "loss for other keys"):
-        claim(
-            pd.DataFrame(found)[name].mean() / FOUND["sink logit", False, 300][name].mean(),
-            at_most=1.1,
-        )
+        for kind, loss in zip(("plain", "sink logit"), both, strict=True):
+            found = FOUND[place, kind]["loss for new keys"].mean()
+            claim(found, loss - 0.0005, loss + 0.0005)
+with says("after 3,600 steps its mean loss is below 0.001, as all the others."):
+    for place in ("none", "first token", "itself"):
+        for kind in ("plain", "sink logit"):
+            found = losses(kind, place, 3600)[["loss for new keys", "loss for shown keys"]]
+            claim(found.mean().max(), at_most=0.001)
 with says("it is `add_zero_attn=True` of PyTorch's layer"):
     ours = SinkLogit(D, 2)
     same = MultiHeadAttention(D, 2)
@@ -128,10 +104,7 @@ with says("it is `add_zero_attn=True` of PyTorch's layer"):
     claim((found - theirs(x, x, x, attn_mask=blocked)[0]).abs().max(), at_most=1e-5)
 
 # The gate.
-with says("after 300 steps the loss is higher than without a gate."):
-    for name in columns:
-        claim(
-            losses("output gate", False, 300)[name].mean()
-            / losses("plain", False, 300)[name].mean(),
-            at_least=1,
-        )
+with says("an output gate does not."):
+    for name in ("loss for new keys", "loss for shown keys"):
+        gated, plain = (FOUND["none", kind][name].mean() for kind in ("output gate", "plain"))
+        claim(gated / plain, at_least=1)
