@@ -29,11 +29,11 @@ with says("as if there were one more key, whose value is zero"):
 
 # QK-norm.
 with says(
-    "Trained for 300 steps at a rate of 0.1, the plain layer recalls no more than 0.10 of the values in any of eight runs. With QK-norm it recalls more than 0.99 in all eight."
+    "Trained for 300 steps at a rate of 0.1, the plain layer recalls no more than 0.11 of the values in any of eight runs. With QK-norm it recalls more than 0.99 in all eight."
 ):
     plain, normed = recalls("plain", 0.1), recalls("QK-norm", 0.1)
     claim(len(plain) == len(normed) == 8)
-    claim(plain.max(), at_most=0.105)
+    claim(plain.max(), at_most=0.11)
     claim(normed.min(), at_least=0.99)
 with says("But at 0.03 the plain layer, too, recalls more than 0.99."):
     claim(recalls("plain", 0.03).min(), at_least=0.99)
@@ -50,49 +50,51 @@ with says("so no score can exceed $4 \\cdot 4 / \\sqrt{16} = 4$"):
 with says("In this run they raise it to more than 19."):
     scales = watched["QK-norm, 0.1"].mhas[0].positions
     claim(4 * (scales.q_norm.weight * scales.k_norm.weight).abs().max(), at_least=19)
-with says("Each head now gives nearly all its weight to a single token"):
-    task, *_ = examples(torch.Generator().manual_seed(1), 16, 64)
-    most = train("plain", 0.1, seed=1, n=16)(*task)[1][:, :, -QUESTIONS:].max(dim=-1).values
-    claim(most.mean(), at_least=0.99)
 with says("the plain layer's scores grow into the\nthousands, and it recalls next to nothing"):
     claim(largest["plain, 0.1"][-1], at_least=1_000)
     claim(max(largest["QK-norm, 0.1"]) < max(largest["plain, 0.03"]))
 
 # The sink.
-with says(
-    "In training most of the weight went to the first token, and the value of this token became short."
-):
+with says("In training most of the weight went to the first token."):
     for seed in range(4):
         read = train("plain", 0.03, seed, n=4, unknown=0.5)
         claim(new_keys(read)["weight on the first token"], at_least=0.5)
-        lengths = read.mhas[0].values.norm(dim=-1).mean(dim=(0, 1))
-        torch.manual_seed(seed)
-        before = Model(Watched(D, 2))
-        new_keys(before)
-        claim(lengths[0] / before.mhas[0].values.norm(dim=-1).mean(dim=(0, 1))[0], at_most=0.5)
-with says(
-    "after 3,600 steps the first token gets 0.08 of the weight for new keys instead of 0.68."
-):
-    for kind, weight in (("plain", 0.68), ("sink logit", 0.08)):
-        weights = losses(kind, "first token", 3600)["weight on the first token"]
-        claim(weights.mean(), weight - 0.005, weight + 0.005)
+with says("the first token's weight fell from 0.69 to 0.17."):
+    for each, share in ((model, 0.69), (with_sink, 0.17)):
+        claim(new_keys(each)["weight on the first token"], share - 0.005, share + 0.005)
+with says("On our task this does as well."):
+
+    def fixed():
+        layer = SinkLogit(D, 2)
+        layer.sink.requires_grad_(False)
+        return layer
+
+    KINDS["fixed"] = fixed
+    task = {"place": "nothing", "n": 4, "unknown": 0.5}
+    found = [
+        new_keys(train("fixed", 0.03, seed, 300, questions, **task), "nothing")["loss for new keys"]
+        for seed in range(8)
+    ]
+    learnt = FOUND["nothing", "sink logit"]["loss for new keys"].mean()
+    claim(sum(found) / 8 / learnt, at_most=1.1)
 with says(
     "Where questions may attend to nothing but the pairs, the plain layer's loss for new keys after 300 steps is 0.031; with a sink logit it is 0.004. Where they may attend to the first token as well, the two losses are 0.009 and 0.005; where they may attend to themselves as well, 0.005 and 0.007 (means of eight seeds)."
 ):
     claim(all(len(rows) == 8 for rows in FOUND.values()))
     for place, *both in (
-        ("none", 0.031, 0.004),
+        ("nothing", 0.031, 0.004),
         ("first token", 0.009, 0.005),
         ("itself", 0.005, 0.007),
     ):
         for kind, loss in zip(("plain", "sink logit"), both, strict=True):
             found = FOUND[place, kind]["loss for new keys"].mean()
             claim(found, loss - 0.0005, loss + 0.0005)
-with says("after 3,600 steps its mean loss is below 0.001, as all the others."):
-    for place in ("none", "first token", "itself"):
-        for kind in ("plain", "sink logit"):
-            found = losses(kind, place, 3600)[["loss for new keys", "loss for shown keys"]]
-            claim(found.mean().max(), at_most=0.001)
+with says("the plain layer's loss is 0.029, that with a sink logit 0.007."):
+    for kind, loss in (("plain", 0.029), ("sink logit", 0.007)):
+        found = FOUND["nothing", kind]["loss for shown keys"].mean()
+        claim(found, loss - 0.0005, loss + 0.0005)
+with says("after 3,600 steps its mean loss is below 0.001.)"):
+    claim(losses("plain", "nothing", 3600)["loss for new keys"].mean(), at_most=0.001)
 with says("it is `add_zero_attn=True` of PyTorch's layer"):
     ours = SinkLogit(D, 2)
     same = MultiHeadAttention(D, 2)
@@ -104,7 +106,7 @@ with says("it is `add_zero_attn=True` of PyTorch's layer"):
     claim((found - theirs(x, x, x, attn_mask=blocked)[0]).abs().max(), at_most=1e-5)
 
 # The gate.
-with says("an output gate does not."):
-    for name in ("loss for new keys", "loss for shown keys"):
-        gated, plain = (FOUND["none", kind][name].mean() for kind in ("output gate", "plain"))
-        claim(gated / plain, at_least=1)
+with says("the loss is 0.039, higher than without a gate."):
+    gated = losses("output gate", "nothing")["loss for new keys"].mean()
+    claim(gated, 0.0385, 0.0395)
+    claim(gated / FOUND["nothing", "plain"]["loss for new keys"].mean(), at_least=1)
