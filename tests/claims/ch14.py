@@ -52,19 +52,19 @@ with says(
     "has a state of $16 \\cdot 16 = 256$ numbers. A window of sixteen lines keeps sixteen keys and values, 512 numbers."
 ):
     claim(16 * 16 == 256 and Window.width * 2 * 16 == 512 and 32 * 32 == 1_024)
-with says("(of which 48 lines set about 30)"):
+with says("(48 lines set about 30 of them)"):
     claim(48 * (1 - (47 / 48) ** 48), 30, 31)
 
 # More to remember, or more to read.
 few, many, long = (dict(zip(MODELS, rows, strict=False)) for rows in FOUND.values())
-SMALL, LARGE = "delta rule, 256 numbers", "delta rule, 1,024 numbers"
+SMALL, LARGE = "delta rule, 16 dimensions", "delta rule, 32 dimensions"
 with says(
-    "A state of 256 numbers with the delta rule recalls 1.00 of the values of 16 variables, and 0.69 of those of 48. With a sum it recalls 0.94 and 0.53. A window of sixteen lines, which keeps twice as many numbers, recalls 0.77 and 0.52 (medians of eight seeds)."
+    "A state of a head with 16 dimensions recalls 1.00 of the values of 16 variables with the delta rule, and 0.69 of those of 48. With a sum it recalls 0.94 and 0.53. A window of sixteen lines, which keeps twice as many numbers, recalls 0.77 and 0.52 (medians of eight seeds)."
 ):
     for name, *medians in (
         (SMALL, 1.00, 0.69),
-        ("sum, 256 numbers", 0.94, 0.53),
-        ("last 16 lines, 512 numbers", 0.77, 0.52),
+        ("sum, 16 dimensions", 0.94, 0.53),
+        ("last 16 lines", 0.77, 0.52),
     ):
         for found, median in zip((few[name], many[name]), medians, strict=True):
             claim(len(found) == 8)
@@ -75,7 +75,7 @@ with says(
     claim(long[SMALL].min(), at_least=0.995)
     claim(few["all lines"].median(), at_least=0.995)
     claim(long["all lines"].median(), 0.125, 0.135)
-with says("with 1,024 numbers it recalls more than 0.99 of the values of 48 variables."):
+with says("the delta rule recalls more than 0.99 of the values of 48 variables."):
     claim(many[LARGE].min(), at_least=0.99)
 with says("the small state recalls 0.46 in 384 lines."):
     claim(recalls(SMALL, 48)["384 lines"].median(), 0.455, 0.465)
@@ -85,6 +85,8 @@ with says("In the layers with a state a question could write, too; the gate lear
     trained(*inputs)
     write, _ = trained.mhas[0].gates  # (B, H, T)
     claim(write[..., -16:].mean() / write[..., 1:-16].mean(), at_most=0.1)
+with says("To slow positions has a price in 48 lines, too"):
+    claim(recall(slowed, programs(32)) / recall(model, programs(32)), at_most=0.9)
 with says("It still reads all 384 lines, and now finds most of the values."):
     claim(recall(model, programs(32, lines=384)), at_most=0.3)
     claim(recall(slowed, programs(32, lines=384)), at_least=0.85)
@@ -109,13 +111,13 @@ with says(
     claim(1_000 * 2 * 16 == 32_000)
 with says("the loss is 1.69."):
     claim(text_of["window, global"].median(), 1.685, 1.695)
-with says("in programs of 384 lines both mixed models recall less than a half."):
-    for name in ("window, global", "state, global"):
-        claim(recalls(name, 48)["384 lines"].median(), at_most=0.5)
-with says("Two states have a higher loss there."):
-    claim(text_of["2 states"].median() - text_of["2 global"].median(), at_least=0.03)
+with says("in programs of 384 lines the two mixed models recall 0.42 and 0.38."):
+    for name, share in (("window, global", 0.42), ("state, global", 0.38)):
+        claim(recalls(name, 48)["384 lines"].median(), share - 0.005, share + 0.005)
+with says("Two windows of sixteen bytes reach 30 bytes back"):
+    claim(2 * (Window.width - 1) == 30)
 
 # The exercise.
 with says("What share of the values will it recall?"):
-    Wider = type("Wider", (Window,), {"width": 24})
-    claim(recall(read_by(Wider, model), programs(32)), 0.74, 0.8)
+    Wider = type("Wider", (Window,), {"width": 32})
+    claim(recall(read_by(Wider, model), programs(32)), 0.86, 0.9)
