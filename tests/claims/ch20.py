@@ -71,12 +71,12 @@ with says("On our task this does as well."):
 
     KINDS["fixed"] = fixed
     task = {"place": "nothing", "n": 4, "unknown": 0.5}
-    found = [
-        new_keys(train("fixed", 0.03, seed, 300, questions, **task), "nothing")["loss for new keys"]
-        for seed in range(8)
-    ]
-    learnt = FOUND["nothing", "sink logit"]["loss for new keys"].mean()
-    claim(sum(found) / 8 / learnt, at_most=1.1)
+    found = pd.DataFrame(
+        new_keys(train("fixed", 0.03, seed, 300, questions, **task), "nothing") for seed in range(8)
+    )
+    for name in ("loss for new keys", "loss for shown keys"):
+        learnt = FOUND["nothing", "sink logit"][name].mean()
+        claim(found[name].mean() / learnt, at_most=1.1)
 with says(
     "Where questions may attend to nothing but the pairs, the plain layer's loss for new keys after 300 steps is 0.031; with a sink logit it is 0.004. Where they may attend to the first token as well, the two losses are 0.009 and 0.005; where they may attend to themselves as well, 0.005 and 0.007 (means of eight seeds)."
 ):
