@@ -29,11 +29,11 @@ with says("as if there were one more key, whose value is zero"):
 
 # QK-norm.
 with says(
-    "Trained for 300 steps at a rate of 0.1, the plain layer recalls no more than 0.11 of the values in any of eight runs. With QK-norm it recalls more than 0.99 in all eight."
+    "Trained for 300 steps at a rate of 0.1, the plain layer recalls less than 0.2 of the values in all eight runs. With QK-norm it recalls more than 0.99 in all eight."
 ):
     plain, normed = recalls("plain", 0.1), recalls("QK-norm", 0.1)
     claim(len(plain) == len(normed) == 8)
-    claim(plain.max(), at_most=0.11)
+    claim(plain.max() < 0.2)
     claim(normed.min(), at_least=0.99)
 with says("But at 0.03 the plain layer, too, recalls more than 0.99."):
     claim(recalls("plain", 0.03).min(), at_least=0.99)
@@ -55,14 +55,11 @@ with says("the plain layer's scores grow into the\nthousands, and it recalls nex
     claim(max(largest["QK-norm, 0.1"]) < max(largest["plain, 0.03"]))
 
 # The sink.
-with says("In training most of the weight went to the first token."):
+with says("Asked for a new key, the layer gives most of the weight to the first token."):
     for seed in range(4):
         read = train("plain", 0.03, seed, n=4, unknown=0.5)
         claim(new_keys(read)["weight on the first token"], at_least=0.5)
-with says("the first token's weight fell from 0.69 to 0.17."):
-    for each, share in ((model, 0.69), (with_sink, 0.17)):
-        claim(new_keys(each)["weight on the first token"], share - 0.005, share + 0.005)
-with says("On our task this does as well."):
+with says("On our task this works equally well."):
 
     def fixed():
         layer = SinkLogit(D, 2)
@@ -89,11 +86,22 @@ with says(
         for kind, loss in zip(("plain", "sink logit"), both, strict=True):
             found = FOUND[place, kind]["loss for new keys"].mean()
             claim(found, loss - 0.0005, loss + 0.0005)
-with says("the plain layer's loss is 0.029, that with a sink logit 0.007."):
+with says("All these models answer nearly all questions correctly"):
+    inputs, right, _ = questions(
+        torch.Generator().manual_seed(1), "nothing", n=4, B=256, unknown=0.5
+    )
+    hardest = train("plain", 0.03, 0, 300, questions, **task)
+    claim((hardest(*inputs)[0].argmax(-1) == right).float().mean(), at_least=0.98)
+with says("lowers the loss to an eighth."):
+    new = {
+        kind: FOUND["nothing", kind]["loss for new keys"].mean() for kind in ("plain", "sink logit")
+    }
+    claim(new["plain"] / new["sink logit"], 7.5, 8.5)
+with says("their loss is 0.029 without a sink logit and 0.007 with one."):
     for kind, loss in (("plain", 0.029), ("sink logit", 0.007)):
         found = FOUND["nothing", kind]["loss for shown keys"].mean()
         claim(found, loss - 0.0005, loss + 0.0005)
-with says("after 3,600 steps its mean loss is below 0.001.)"):
+with says("after 3,600 steps its mean loss for new keys is below 0.001.)"):
     claim(losses("plain", "nothing", 3600)["loss for new keys"].mean(), at_most=0.001)
 with says("it is `add_zero_attn=True` of PyTorch's layer"):
     ours = SinkLogit(D, 2)
@@ -106,7 +114,9 @@ with says("it is `add_zero_attn=True` of PyTorch's layer"):
     claim((found - theirs(x, x, x, attn_mask=blocked)[0]).abs().max(), at_most=1e-5)
 
 # The gate.
-with says("the loss is 0.039, higher than without a gate."):
-    gated = losses("output gate", "nothing")["loss for new keys"].mean()
-    claim(gated, 0.0385, 0.0395)
-    claim(gated / FOUND["nothing", "plain"]["loss for new keys"].mean(), at_least=1)
+with says("the loss for new keys is 0.032, as without a gate (eight seeds)."):
+    gated = losses("output gate", "nothing")["loss for new keys"]
+    plain = FOUND["nothing", "plain"]["loss for new keys"]
+    apart, spread = (gated - plain).mean(), (gated - plain).std() / 8**0.5
+    claim(gated.mean(), 0.032 - 0.0005, 0.032 + 0.0005)
+    claim(abs(apart) < 2.4 * spread)
