@@ -35,6 +35,6 @@ def forget() -> Cases:
             "the value is not the key itself: read it first, `key @ state`.": state - torch.outer(key, key),
             "keys multiply the state from the left, `key @ state`; here from the right.": state - torch.outer(state @ key, key),
             "the value is read with `key @ state`: a key multiplies the state from the left.": state - torch.outer(key, state @ key),
-            "everything is forgotten; values for other keys should stay.": 0 * state,
+            "`key @ ...` gives one number, and this takes it away everywhere: take the outer product.": state - key @ under,
         }
         yield Case((state, key), state - torch.outer(key, under), wrong, "the state")
