@@ -9,7 +9,7 @@ from exercises.exercise import Case, Cases, Prediction, exercise, normal
 def never_new() -> Cases:
     """Check to how much the weights sum for a new key where training had none."""
     mistakes = {
-        0.85: "that is roughly what it is before training. What happens to the scores if there is always something to find?",
+        0.85: "so it is before training. What happens to the scores if there is always something to find?",
         0.5: "before training a sink logit is one of six places, not one of two. And later?",
         0.27: "it is as low as this after training with new keys. Here each question had something to find.",
         0.0: "attending to nothing has to be learnt. What in this training rewards it?",

@@ -97,7 +97,7 @@ with says("On our task this works equally well."):
         learnt = FOUND["pairs", "sink logit"][name].mean()
         claim(found[name].mean() / learnt, at_most=1.1)
 with says(
-    "a sink logit lowers the loss for new keys to an eighth, from 0.031 to 0.004. If they may also attend to the first token, it lowers the loss to a half, and if they may attend to themselves, not at all (300 steps, means of eight seeds)."
+    "a sink logit divides the loss for new keys by eight, from 0.031 to 0.004. If they may also attend to the first token, it halves the loss; if they may attend to themselves, it does not help (300 steps, means of eight seeds)."
 ):
     claim(all(len(rows) == 8 for rows in FOUND.values()))
     new = {each: rows["loss for new keys"].mean() for each, rows in FOUND.items()}
@@ -109,12 +109,18 @@ with says(
         ("itself", 1.0, 2.0),
     ):
         claim(new[place, "sink logit"] / new[place, "plain"], least, most)
+with says("All these models answer nearly all questions correctly"):
+    inputs, right, _ = questions(torch.Generator().manual_seed(1), "pairs", n=4, B=256, unknown=0.5)
+    hardest = train("plain", 0.03, 0, 300, questions, **task)
+    claim((hardest(*inputs)[0].argmax(-1) == right).float().mean(), at_least=0.98)
 with says("it is 0.029 without a sink logit and 0.007 with one."):
     for kind, loss in (("plain", 0.029), ("sink logit", 0.007)):
         found = FOUND["pairs", kind]["loss for shown keys"].mean()
         claim(found, loss - 0.0005, loss + 0.0005)
-with says("after 3,600 steps its loss for new keys is below 0.001.)"):
-    claim(losses("plain", "pairs", 3600)["loss for new keys"].mean(), at_most=0.001)
+with says("after 900 its loss for new keys is 0.004."):
+    later = losses("plain", "pairs", 900)["loss for new keys"].mean()
+    claim(later, 0.0035, 0.0045)
+    claim(later / new["pairs", "sink logit"], 0.8, 1.2)
 with says("it is `add_zero_attn=True` of PyTorch's layer"):
     ours = SinkLogit(D, 2)
     same = MultiHeadAttention(D, 2)
