@@ -1,4 +1,4 @@
-"""Checks of chapter 14: what a wider window recalls, and a state that forgets one value."""
+"""Checks of chapter 14: what a wider window recalls, and a step of the gated delta rule."""
 
 import torch
 import torch.nn.functional as F
@@ -20,21 +20,24 @@ def wider() -> Cases:
 
 
 @exercise
-def forget() -> Cases:
-    """Check ``function(state, key)``: ``state`` (D_head, D_head) without what stands under ``key``, (D_head,)."""
-    randn = normal(0)
+def step() -> Cases:
+    """Check ``function(state, key, value, keep, write)``: ``state`` (D_head, D_head) after one more token."""
+    randn, outer, keep, write = normal(0), torch.outer, 0.75, 0.5
     for D_head in (2, 3, 5):
-        state, key = randn(D_head, D_head), F.normalize(randn(D_head), dim=0)
-        under = key @ state
+        state, key, value = randn(D_head, D_head), F.normalize(randn(D_head), dim=0), randn(D_head)
+        kept, early = keep * state, value - key @ state
+        missing = value - key @ kept
         wrong = {
-            "nothing is forgotten yet.": state,
-            "this stores the value a second time: take it away.": state + torch.outer(key, under),
-            "this takes the value away from every row; it stands under the key: take away the key times the value.": state - under,
-            "the outer product is the other way round: the key first, as in the rule.": state - torch.outer(under, key),
-            "`key * (key @ state)` goes place by place; the key stands in a column: take the outer product.": state - key * under,
-            "the value is not the key itself: read it first, `key @ state`.": state - torch.outer(key, key),
-            "keys multiply the state from the left, `key @ state`; here from the right.": state - torch.outer(state @ key, key),
-            "the value is read with `key @ state`: a key multiplies the state from the left.": state - torch.outer(key, state @ key),
-            "`key @ ...` gives one number, and this takes it away everywhere: take the outer product.": state - key @ under,
+            "nothing is written yet.": state,
+            "the old state fades: multiply it by `keep`.": state + write * outer(key, early),
+            "let the state fade first, then see what the key reads from it.": kept + write * outer(key, early),
+            "this is the sum: subtract what the key reads from the state.": kept + write * outer(key, value),
+            "`write` says how much of what is missing is written.": kept + outer(key, missing),
+            "`write` multiplies all that is missing, not the value alone.": kept + outer(key, write * value - key @ kept),
+            "`keep` is for the old state; what is written now does not fade yet.": keep * (state + write * outer(key, early)),
+            "the outer product is the other way round: the key first, as in the rule.": kept + write * outer(missing, key),
+            "a key multiplies the state from the left, `key @ state`; here from the right.": kept + write * outer(key, value - kept @ key),
+            "`key * missing` goes place by place; take the outer product.": kept + write * key * missing,
+            "`keep` and `write` have changed places.": write * state + keep * outer(key, value - write * (key @ state)),
         }
-        yield Case((state, key), state - torch.outer(key, under), wrong, "the state")
+        yield Case((state, key, value, keep, write), kept + write * outer(key, missing), wrong, "the state")
