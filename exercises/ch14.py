@@ -38,6 +38,8 @@ def step() -> Cases:
             "the outer product is the other way round: the key first, as in the rule.": kept + write * outer(missing, key),
             "a key multiplies the state from the left, `key @ state`; here from the right.": kept + write * outer(key, value - kept @ key),
             "`key * missing` goes place by place; take the outer product.": kept + write * key * missing,
+            "the old state is gone; it is kept in part.": write * outer(key, missing),
+            "`write` is a gate of its own, not what `keep` leaves.": kept + (1 - keep) * outer(key, missing),
             "`keep` and `write` have changed places.": write * state + keep * outer(key, value - write * (key @ state)),
         }
         yield Case((state, key, value, keep, write), kept + write * outer(key, missing), wrong, "the state")

@@ -22,15 +22,18 @@ with (
     says("and adds only what is missing, so the new value takes the place of the old one."),
     torch.no_grad(),
 ):
-    gated, tokens = GatedDelta(D, 1), torch.randn(1, 49, D)
+    gated, tokens = GatedDelta(D, 1), torch.randn(1, 9, D)
     how = {"need_weights": True, "is_causal": False}
-    ours, _ = gated.attend(tokens, tokens, tokens, causal_mask(49, 49), **how)
+    ours, _ = gated.attend(tokens, tokens, tokens, causal_mask(9, 9), **how)
     q, k, v = (project(tokens) for project in (gated.q_proj, gated.k_proj, gated.v_proj))
     keep, write = (gated.keep(tokens) + 4).sigmoid(), gated.write(tokens).sigmoid()
     qkv = (q, F.normalize(k, dim=-1), v)
-    qkv = (each.view(1, 49, 1, D) for each in qkv)
+    qkv = (each.view(1, 9, 1, D) for each in qkv)
     theirs, _ = modeling_qwen3_next.torch_recurrent_gated_delta_rule(*qkv, keep.log(), write)
-    claim((ours - F.rms_norm(D**0.5 * theirs.view(1, 49, D), [D])).abs().max(), at_most=1e-4)
+    theirs = D**0.5 * theirs.view(1, 9, D)
+    square = theirs.square().mean(dim=-1, keepdim=True) + torch.finfo().eps
+    size = square.sqrt()  # ours is divided by it
+    claim((ours * size - theirs).abs().max(), at_most=1e-5)
 with says("`Sum` writes $v$ itself: a gated sum"), torch.no_grad():
     added, x = Sum(D, 1).double(), torch.randn(2, 49, D).double()
     ours, _ = added.attend(x, x, x, causal_mask(49, 49), need_weights=False, is_causal=False)
@@ -72,7 +75,7 @@ with says("it falls from 0.77 to 0.65 only because more variables were last set 
         reach = 16 / lines + (1 - 16 / lines) * (1 - (15 / 16) ** 16)
         claim(found["last 16 lines"].median() / reach, 0.97, 1.03)
     claim(long["last 16 lines"].median(), 0.645, 0.655)
-with says("one run recalls 0.87."):
+with says("one run recalls 0.87,"):
 
     def redrawn(draw, B=16):  # names 1 to 64, shuffled in each text
         (blocked, ids, values), *right = programs(16)(draw, B=B)
@@ -84,29 +87,33 @@ with says("the delta rule recalls more than 0.99 of the values of 48 variables."
     claim(many[LARGE].min(), at_least=0.99)
 with says("With the same weights, the layer that reads less recalls more."):
     everything, nearest = (
-        recall(read_by(each, model), programs(32, lines=384))
+        recall(read_by(each, trained), programs(16, lines=384))
         for each in (MultiHeadAttention, Last48)
     )
     claim(everything, at_most=0.3)
-    claim(nearest, at_least=0.75)
-with says("It misses only variables that were not set in the last 48 lines."):
-    reach = 1 / 8 + 7 / 8 * (1 - (31 / 32) ** 48)
+    claim(nearest, at_least=0.9)
+with says("It misses hardly more than the variables that were not set in the last 48 lines."):
+    reach = 1 / 8 + 7 / 8 * (1 - (15 / 16) ** 48)
     claim(nearest / reach, 0.97, 1.03)
 
 # Mixed layers.
 programs_of, text_of = (dict(zip(MIXED, rows, strict=False)) for rows in BOTH.values())
 with says(
-    "On programs two windows recall 0.53 of the values, and two states 0.72. With a global layer above, both recall more than 0.99 in all eight runs. On text the loss of a window below a global layer is lower than that of two global layers in all eight runs (1.55 and 1.58 nats per byte); that of two windows is 1.56. (Numbers are medians of eight seeds, on text after 2,000 steps.)"
+    "On programs two windows recall 0.53 of the values, and two states 0.72 (0.68 to 0.89). With a global layer above, both recall more than 0.99 in all eight runs. On text the loss of a window below a global layer is lower than that of two global layers in all eight runs (1.55 and 1.58 nats per byte); that of two windows is 1.56. (Numbers are medians of eight seeds, on text after 2,000 steps.)"
 ):
     claim(all(len(found) == 8 for found in (*text_of.values(), *programs_of.values())))
     for name, share in (("2 windows", 0.53), ("2 states", 0.72)):
         claim(programs_of[name].median(), share - 0.005, share + 0.005)
     for name in ("window, global", "state, global"):
         claim(programs_of[name].min(), at_least=0.99)
+    claim(programs_of["2 states"].min(), 0.675, 0.685)
+    claim(programs_of["2 states"].max(), 0.885, 0.895)
     for name, loss in (("window, global", 1.55), ("2 windows", 1.56), ("2 global", 1.58)):
         claim(text_of[name].median(), loss - 0.005, loss + 0.005)
     claim((text_of["window, global"] < text_of["2 global"]).all())
-with says("in one run of each, the losses are then 1.46, 1.48 and 1.48."):
+with says(
+    "(1.46 for window and global, 1.48 for two windows, 1.48 for two global layers, one run of each)"
+):
     for name, loss in (("window, global", 1.46), ("2 windows", 1.48), ("2 global", 1.48)):
         claim(losses(name, 5000, [0]).item(), loss - 0.005, loss + 0.005)
 with says("On this text that costs nothing"):
