@@ -35,16 +35,19 @@ with (
     size = square.sqrt()  # ours is divided by it
     claim((ours * size - theirs).abs().max(), at_most=1e-5)
 with says("`Sum` writes $v$ itself: a gated sum"), torch.no_grad():
-    added, x = Sum(D, 1).double(), torch.randn(2, 49, D).double()
-    ours, _ = added.attend(x, x, x, causal_mask(49, 49), need_weights=False, is_causal=False)
-    q, k, v = (project(x) for project in (added.q_proj, added.k_proj, added.v_proj))
-    k = F.normalize(k, dim=-1)
-    write, keep = (gate[:, 0, :, None] for gate in added.gates)  # (B, T, 1)
-    matrix, theirs = torch.zeros(2, D, D).double(), []
-    for t in range(49):
-        matrix = keep[:, t, None] * matrix + (write * k)[:, t, :, None] * v[:, t, None]
-        theirs.append((q[:, t, None] @ matrix)[:, 0])
-    claim((ours - F.rms_norm(torch.stack(theirs, 1), [D])).abs().max(), at_most=1e-9)
+    x = torch.randn(2, 49, D).double()
+    for added in (GatedDelta(D, 1).double(), Sum(D, 1).double()):
+        ours, _ = added.attend(x, x, x, causal_mask(49, 49), need_weights=False, is_causal=False)
+        q, k, v = (project(x) for project in (added.q_proj, added.k_proj, added.v_proj))
+        k = F.normalize(k, dim=-1)
+        write, keep = (gate[:, 0, :, None] for gate in added.gates)  # (B, T, 1)
+        matrix, theirs = torch.zeros(2, D, D).double(), []
+        for t in range(49):
+            matrix = keep[:, t, None] * matrix
+            missing = v[:, t, None] - added.delta * k[:, t, None] @ matrix  # (B, 1, D)
+            matrix = matrix + (write * k)[:, t, :, None] * missing
+            theirs.append((q[:, t, None] @ matrix)[:, 0])
+        claim((ours - F.rms_norm(torch.stack(theirs, 1), [D])).abs().max(), at_most=1e-9)
 with says("32,000 numbers. With a window of sixteen tokens it keeps 512, with a state 256."):
     claim(1_000 * 2 * 16 == 32_000 and Window.width * 2 * 16 == 512 and 16 * 16 == 256)
 with says("(48 lines set about 30 of them)"):
